@@ -184,7 +184,7 @@ def least_time(function, n):
 def profiled(name, n):
     """The Step of a network, by one thread of this process."""
     from cynet import waitall
-    from cynet.graph.cuts import gradient_cuts, set_gradient_parts
+    from cynet.graph.cuts import backward_cut_indices, set_gradient_parts
     from cynet.kvstore.buckets import make_buckets
 
     set_gradient_parts(PARTS)
@@ -199,7 +199,7 @@ def profiled(name, n):
     rows = executor.profile(both, n)
     whole = least_time(both, n)
     update = max(least_time(step, n) - whole, 0.0)
-    cuts, roots = gradient_cuts(graph), {value.root: k for k, value in graph.grads.items()}
+    cuts, roots = backward_cut_indices(graph), {value.root: k for k, value in graph.grads.items()}
     spent, waiting, ready = [0.0, 0.0], [], {}
     for i, (one, (_, _, microseconds)) in enumerate(zip(graph.steps, rows, strict=True)):
         spent[i >= graph.n_forward] += microseconds * 1e-6

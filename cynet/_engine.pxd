@@ -120,7 +120,7 @@ cdef int push_async_on(
 cdef int wait_for_all_on(EngineHandle engine) except -1 nogil
 
 # Counts for tests: live variables and operators, pending runs, threads.
-cdef struct Census:
+cdef struct EngineCounts:
     long long variables
     long long operators
     long long pending
@@ -128,5 +128,5 @@ cdef struct Census:
     int python_threads
     int gpu_threads
 
-cdef Census census(EngineHandle engine) noexcept nogil
+cdef EngineCounts count_engine_work(EngineHandle engine) noexcept nogil
 cdef bint is_naive(EngineHandle engine) noexcept nogil

@@ -68,9 +68,9 @@ cdef int set_bulk_size(int size) noexcept nogil:
     return set_call_limit(size)
 
 
-cdef Census census(EngineHandle engine) noexcept nogil:
+cdef EngineCounts count_engine_work(EngineHandle engine) noexcept nogil:
     cdef Engine* e = <Engine*>engine
-    cdef Census figures
+    cdef EngineCounts figures
     lock(e)
     figures.variables = e.n_vars
     figures.operators = e.n_operators
@@ -192,12 +192,12 @@ cdef OprHandle _new_operator(
     cdef int i
     if not _belong_to_engine(e, const_vars, n_const) or not _belong_to_engine(
             e, mutable_vars, n_mutable):
-        _refuse_foreign(name)
+        _refuse_foreign_var(name)
     lock(e)
     good = are_distinct(e, <Var**>const_vars, n_const, <Var**>mutable_vars, n_mutable)
     unlock(e)
     if not good:
-        _refuse_duplicate(name)
+        _refuse_duplicate_var(name)
     opr = <Operator*>malloc(sizeof(Operator) + (n_const + n_mutable) * sizeof(Var*))
     if opr == NULL:
         with gil:
@@ -316,13 +316,13 @@ cdef inline int _push_run(
     cdef Run* run
     if not (_belong_to_engine(e, <VarHandle*>const_vars, n_const)
             and _belong_to_engine(e, <VarHandle*>mutable_vars, n_mutable)):
-        return _refuse_foreign(name)
+        return _refuse_foreign_var(name)
     _flush_deferred(const_vars, n_const, mutable_vars, n_mutable)
     lock(e)
     if n_const + n_mutable > 1 and not are_distinct(
             e, const_vars, n_const, mutable_vars, n_mutable):
         unlock(e)
-        return _refuse_duplicate(name)
+        return _refuse_duplicate_var(name)
     run = make_run(e, n_const + n_mutable)
     if run == NULL:
         unlock(e)
@@ -383,13 +383,13 @@ cdef inline bint _belong_to_engine(Engine* e, const VarHandle* vars, int n) noex
     return True
 
 
-cdef int _refuse_foreign(const char* name) except -1 nogil:
+cdef int _refuse_foreign_var(const char* name) except -1 nogil:
     with gil:
         raise ArgumentError(
             f"{_label_text(name)}: a variable that is not alive in the engine it is pushed to")
 
 
-cdef int _refuse_duplicate(const char* name) except -1 nogil:
+cdef int _refuse_duplicate_var(const char* name) except -1 nogil:
     with gil:
         raise ArgumentError(
             f"{_label_text(name)}: a variable appears twice in const_vars and mutable_vars; "

@@ -11,7 +11,7 @@ Promises:
 from libc.stdint cimport uint64_t
 
 from ._ndarray cimport NDArrayBase
-from .executor.tables cimport CachedGroup, NativeStep, PlanRun, Segment, Tables
+from .executor.tables cimport CachedStepGroup, NativeStep, PlanRun, Segment, Tables
 from ._typedefs cimport RunContext
 
 cdef class Plan:
@@ -27,8 +27,8 @@ cdef class Plan:
     cdef list _texts  # bytes objects that own the steps' C strings
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1
     cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0
-    cdef const char* _c_text(self, str text) except NULL
-    cdef CachedGroup* _cached_group_of(self, group, dict known) except? NULL
+    cdef const char* _c_string(self, str text) except NULL
+    cdef CachedStepGroup* _cached_group_of(self, group, dict known) except? NULL
     cdef int _add_resources(self, step, NativeStep* native, bint in_backward) except -1
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1
     cdef bint _is_recordable(self, dict operators, list steps, Segment* segment) except -1

@@ -16,17 +16,17 @@ from ._ndarray cimport NDArrayBase, new_view, same_shape
 from .executor.cached_results cimport (
     CachedResult, hold_state, is_current, is_fresh, record_versions, release_state
 )
-from .executor.tables cimport HERE, call_step, is_timed, note_written, recording_of, runs_at_once
+from .executor.tables cimport HERE, call_step, is_timed, mark_written, recording_of, runs_at_once
 from ._resource cimport Resource, draw_streams, kRandom
 from ._core.touched_rows cimport are_rows_known, end_rows_write, watch_rows
 from ._typedefs cimport RunContext, TBlob, kCPU, kGPU
-from .cuda.graphs cimport prepare, release, release_all, run as run_recorded, set_random_base
+from .cuda.graphs cimport init_recording, release, release_all, run as run_recorded, set_random_base
 from .operator._base cimport OpContext
 
 from .base.dtype import NAMES, dtype_flag
 from .base.errors import OperatorError, OutOfMemoryError, wrap_error, describe_error, user_frame
 from .graph.cost import seconds
-from .graph.cuts import gradient_cuts
+from .graph.cuts import backward_cut_indices
 from .graph.ir import FORWARD, TEMP
 from .graph.row_gradients import gradients_by_rows
 from .graph.accesses import accesses_conflict, find_accesses
@@ -34,9 +34,9 @@ from .graph.accesses import accesses_conflict, find_accesses
 live_plans = live_counter()
 
 cdef enum:  # positions in Tables.keep
-    LABELS = 0
-    ORIGINS = 1
-    OPERATORS = 2
+    LABELS = 0  # the steps' names in messages
+    ORIGINS = 1  # the user's source lines
+    OPERATORS = 2  # the operators of the steps
 
 
 cdef int _run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil:
@@ -70,7 +70,7 @@ cdef int _run_device_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     words[0], words[1] = run.seed, run.stream
     run_recorded(recording_of(run), run_ctx, enqueue_segment, arg, words,
                  sizeof(words) * run.segment.is_random)
-    note_written(run.segment)
+    mark_written(run.segment)
     return 0
 
 
@@ -92,8 +92,8 @@ cdef int enqueue_segment(void* arg, RunContext* run_ctx, void* numbers) except -
 ctypedef int (*Quiet)(void* arg, RunContext* run_ctx) noexcept nogil
 
 
-cdef inline void _note_step(Tables* tables, size_t index, int64_t begin, bint profiled,
-                            RunContext* run_ctx) noexcept nogil:
+cdef inline void _record_time(Tables* tables, size_t index, int64_t begin, bint profiled,
+                              RunContext* run_ctx) noexcept nogil:
     """Record the time of a step that has run, for `Plan.profile` and for the profiler."""
     cdef NativeStep* step = &tables.steps[index]
     if profiled:
@@ -109,14 +109,14 @@ cdef int run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ct
     cdef int64_t begin = now_ns() if profiled else begin_time(SYMBOLIC)
     cdef int code = _run_step(tables, index, run, run_ctx)
     if begin and code == 0:
-        _note_step(tables, index, begin, profiled, run_ctx)
+        _record_time(tables, index, begin, profiled, run_ctx)
     return code
 
 
 cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef PlanRun* run = <PlanRun*>arg
     cdef size_t index = run.segment.first
-    cdef CachedGroup* cached
+    cdef CachedStepGroup* cached
     if run.tables.stale.load():
         with gil:
             raise OperatorError("this run did not get its arrays: a run before it failed")
@@ -133,7 +133,7 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
             _raise_step_error(run)
         if cached != NULL and cached.last == run.current:
             record_versions(cached.state)
-    note_written(run.segment)
+    mark_written(run.segment)
     return 0
 
 
@@ -268,8 +268,8 @@ cdef class Plan:
             operator.memory_owner = (arena, arrays)
             native.op = <void*>operator
             native.backward = step.direction != FORWARD
-            native.name = self._c_text(step.prop.op_name)
-            native.node = self._c_text(step.name)
+            native.name = self._c_string(step.prop.op_name)
+            native.node = self._c_string(step.name)
             native.in_data = self._add_blobs(step.in_data, arrays, arena)
             native.out_data = self._add_blobs(step.out_data, arrays, arena)
             native.aux = self._add_blobs(step.aux, arrays, arena)
@@ -290,20 +290,20 @@ cdef class Plan:
             self.tables.steps.push_back(native)
         return 0
 
-    cdef const char* _c_text(self, str text) except NULL:
+    cdef const char* _c_string(self, str text) except NULL:
         """Return `text` as a C string that lives as long as the tables."""
         cdef bytes encoded = text.encode()
         self._texts.append(encoded)
         return PyBytes_AS_STRING(encoded)
 
-    cdef CachedGroup* _cached_group_of(self, group, dict known) except? NULL:
-        """Return the CachedGroup of a group of steps; `known` has the records that exist."""
-        cdef CachedGroup* cached
+    cdef CachedStepGroup* _cached_group_of(self, group, dict known) except? NULL:
+        """Return the CachedStepGroup of a group of steps; `known` has the records that exist."""
+        cdef CachedStepGroup* cached
         index = known.get(group)
         if index is not None:
             return self.tables.cached[<size_t>index]
         known[group] = index = self.tables.cached.size()
-        cached = new CachedGroup()
+        cached = new CachedStepGroup()
         cached.first = self.tables.steps.size()
         cached.state = NULL
         self.tables.cached.push_back(cached)
@@ -358,9 +358,9 @@ cdef class Plan:
         processes need the first gradients early."""
         cdef Segment* segment
         cdef size_t n = len(graph.steps), first = 0, last, i, cached = 0
-        spans, cuts = [], gradient_cuts(graph)
+        spans, cuts = [], backward_cut_indices(graph)
         python = [operators[step.origin or step].runs_python for step in graph.steps]
-        alone = [each or _blocks_host(operators, step) for each, step in zip(python, graph.steps)]
+        alone = [each or _waits_for_gpu(operators, step) for each, step in zip(python, graph.steps)]
         while first < n:
             last, is_plain = first + 1, graph.steps[first].cached is None
             if not alone[first]:
@@ -378,7 +378,7 @@ cdef class Plan:
             segment.cached_last = cached
             segment.var, segment.rebinds = NULL, False
             for i in range(2):
-                prepare(&segment.recordings[i], True)
+                init_recording(&segment.recordings[i], True)
             self.tables.segments.push_back(segment)
             segment.var = new_variable()
             context = graph.steps[first].ctx
@@ -583,7 +583,7 @@ cdef int _watch_rows(NDArrayBase array, shared, NativeStep* native) except -1:
     return 0
 
 
-cdef bint _blocks_host(dict operators, step) except -1:
+cdef bint _waits_for_gpu(dict operators, step) except -1:
     """Return whether the host waits for a GPU while it enqueues the step."""
     return operators[step.origin or step].waits(step.direction != FORWARD)
 

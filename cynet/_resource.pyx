@@ -11,7 +11,7 @@ from .context import Context
 from .base.errors import ArgumentError, ArgumentTypeError, shown
 
 cdef extern from "storage/host.h":
-    void cynet_limit_block(void* p, size_t used, size_t capacity) noexcept nogil
+    void cynet_poison_unused(void* p, size_t used, size_t capacity) noexcept nogil
 
 cdef extern from *:
     """
@@ -70,8 +70,8 @@ cdef extern from *:
         void (*child)() noexcept nogil) noexcept nogil
 
 cdef enum:
-    N_DEVICE_TYPES = 6
-    N_DEVICE_IDS = 64
+    N_DEVICE_TYPES = 6  # device type codes are below this number
+    N_DEVICE_IDS = 64  # device indices below this have generators
 
 cdef struct Generator:
     uint64_t seed
@@ -133,7 +133,7 @@ cdef void* _grow_workspace(
     if (temp.capacity >= nbytes and temp.ptr != NULL and temp.trims == empty_cache_count()
             and temp.dev_id == dev_id):
         if dev_type == kCPU:
-            cynet_limit_block(temp.ptr, nbytes, temp.capacity)
+            cynet_poison_unused(temp.ptr, nbytes, temp.capacity)
         return temp.ptr
     if temp.ptr != NULL:
         _free_temp(temp)

@@ -8,8 +8,8 @@ from .storage.pools cimport (
     Arena, FreeBlock, HAS_ARENAS, HUGE_BYTES, HUGE_PAGE_BYTES, HUGE_RECUR_ALLOCATIONS,
     HUGE_TRIM_ALLOCATIONS, KEEPS_MEMORY, LARGE_BYTES, Lock, MIDDLE_BYTES, MIN_RETAINED_BYTES,
     N_ARENAS, N_DEVICE_IDS, N_DEVICE_TYPES, N_SIZE_CLASSES, RECUR_ALLOCATIONS, TRIM_ALLOCATIONS,
-    cynet_at_fork, cynet_host_alloc, cynet_host_free, cynet_host_memory, cynet_limit_block,
-    cynet_log2, cynet_page
+    cynet_at_fork, cynet_host_alloc, cynet_host_free, cynet_host_memory, cynet_poison_unused,
+    cynet_log2, cynet_page_bytes
 )
 
 from .base import config
@@ -38,7 +38,7 @@ cdef Pool* _pools[N_DEVICE_TYPES][N_DEVICE_IDS]  # made under _pools_lock, never
 cdef atomic[bint] _has_pool[N_DEVICE_TYPES][N_DEVICE_IDS]
 cdef Lock _pools_lock
 cdef atomic[unsigned long long] _empty_cache_calls
-cdef dict _backends = {}
+cdef dict _backends = {}  # device type -> Backend
 cdef list _releasers = []  # functions that free per-thread memory of kernels
 cdef size_t _host_limit
 
@@ -147,11 +147,11 @@ cdef int _make_pool(int dev_type, int dev_id) except -1 with gil:
         if backend is None and not KEEPS_MEMORY:
             pool.limit = 0
         elif backend is None and HAS_ARENAS:
-            pool.listed = 4 * cynet_page()
+            pool.listed = 4 * cynet_page_bytes()
             pool.arenas[0].init(
-                cynet_page(), TRIM_ALLOCATIONS, RECUR_ALLOCATIONS, MIN_RETAINED_BYTES)
+                cynet_page_bytes(), TRIM_ALLOCATIONS, RECUR_ALLOCATIONS, MIN_RETAINED_BYTES)
             pool.arenas[1].init(
-                cynet_page(), TRIM_ALLOCATIONS, RECUR_ALLOCATIONS, MIN_RETAINED_BYTES)
+                cynet_page_bytes(), TRIM_ALLOCATIONS, RECUR_ALLOCATIONS, MIN_RETAINED_BYTES)
             pool.arenas[2].init(
                 HUGE_PAGE_BYTES, TRIM_ALLOCATIONS, RECUR_ALLOCATIONS, MIN_RETAINED_BYTES)
             pool.arenas[3].init(HUGE_PAGE_BYTES, HUGE_TRIM_ALLOCATIONS, HUGE_RECUR_ALLOCATIONS, 0)
@@ -360,7 +360,7 @@ cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 n
         else:
             _raise_exhausted(pool, nbytes, given)
     if pool.backend == NULL:
-        cynet_limit_block(ptr, wanted, out.capacity)
+        cynet_poison_unused(ptr, wanted, out.capacity)
     out.ptr = ptr
     out.size = nbytes
     out.dev_type = dev_type
@@ -378,7 +378,7 @@ cdef void free(Handle* handle) noexcept nogil:
     handle.ptr = NULL
     pool = _pools[handle.dev_type][handle.dev_id]
     if pool.backend == NULL:
-        cynet_limit_block(ptr, capacity, capacity)
+        cynet_poison_unused(ptr, capacity, capacity)
     if capacity <= pool.listed:
         _free_to_list(pool, ptr, capacity)
     else:

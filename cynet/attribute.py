@@ -11,7 +11,7 @@ from .base.guard import guarded
 
 __all__ = ["AttrScope"]
 
-_local = threading.local()
+_local = threading.local()  # value: the innermost AttrScope of this thread
 
 # users write these keys without underscores, nodes store them with; both spellings can be read
 _OWN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")

@@ -179,13 +179,13 @@ def _install_getattr(path, module):
 
     def public_names():
         names = inner() if inner is not None else own_dict(module)
-        return sorted({*(name for name in names if _is_shown(module, name)), *later})
+        return sorted({*(name for name in names if _is_listed_by_dir(module, name)), *later})
 
     module.__dir__ = public_names
     module.__getattr__ = _make_getattr(path, module)
 
 
-def _is_shown(module, name):
+def _is_listed_by_dir(module, name):
     """Return whether `dir` shows a name: names of the module, not its imports."""
     public = own_dict(module).get("__all__")
     if name.startswith("_") or name not in own_dict(module) or (public and name in public):
@@ -216,7 +216,7 @@ class _MissingNameFinder:
 
             def execute_module(module):
                 run(module)
-                explain_names_of(inner)
+                explain_missing_names_of(inner)
 
             spec.loader.exec_module = execute_module
         return spec
@@ -251,12 +251,12 @@ def _explain_in_class(cls, path):
     cls.__dir__ = list_names
 
 
-def _path_of_names():
+def _mxnet_path_by_owner():
     """Return a dict: module or class with missing names -> its path in MXNet."""
     return {_PACKAGE + path[2:]: path for path in (*missing_names(), *OTHER_NAMES)}
 
 
-def explain_names_of(package):
+def explain_missing_names_of(package):
     """Install the explanations of missing names in a package that is imported later, such as
     ``"gluon"``."""
     inside = f"{_PACKAGE}.{package}"
@@ -264,7 +264,7 @@ def explain_names_of(package):
         inner = name == inside or (name.startswith(f"{inside}.") and "._" not in name)
         if inner and getattr(own_dict(module).get("__dir__"), "__module__", None) != __name__:
             _install_getattr("mx" + name[len(_PACKAGE) :], module)
-    for name, path in _path_of_names().items():
+    for name, path in _mxnet_path_by_owner().items():
         if name.startswith(f"{inside}.") and name not in sys.modules:
             owner, _, cls = name.rpartition(".")
             _explain_in_class(getattr(sys.modules[owner], cls), path)
@@ -276,7 +276,7 @@ def _install_finders():
     spoken = {k: f"{_PACKAGE}.{k}" for k in modules}  # errors and config are defined in base/
     public = {n if (n := spoken[k]) in sys.modules else m.__name__ for k, m in modules.items()}
     later = tuple(f"{_PACKAGE}.{each}" for each in _LAZY_NAMES)
-    named = {name for name in _path_of_names() if not name.startswith(later)}
+    named = {name for name in _mxnet_path_by_owner() if not name.startswith(later)}
     faces = (f"{_PACKAGE}.ndarray.", f"{_PACKAGE}.symbol.")  # such as mx.nd.random
     named |= {n for n, m in sys.modules.items() if n.startswith(faces) and "__dir__" in own_dict(m)}
     for name in sorted((public | named) & sys.modules.keys()):

@@ -10,7 +10,7 @@ from .base.guard import guarded
 
 __all__ = ["NameManager", "Prefix"]
 
-_local = threading.local()
+_local = threading.local()  # value: the innermost NameManager of this thread
 
 
 class _CurrentName(type):

@@ -37,7 +37,7 @@ greater greater_equal
 """
 
 
-def _existing_names(names):
+def _names_in_numpy(names):
     """Return the names that the installed NumPy has."""
 
     def exists(name):
@@ -46,8 +46,8 @@ def _existing_names(names):
     return list(filter(exists, names.split()))
 
 
-_NUMPY_ARRAY_FUNCTION_LIST = _existing_names(_FUNCTION_NAMES)
-_NUMPY_ARRAY_UFUNC_LIST = _existing_names(_UFUNC_NAMES)
+_NUMPY_ARRAY_FUNCTION_LIST = _names_in_numpy(_FUNCTION_NAMES)
+_NUMPY_ARRAY_UFUNC_LIST = _names_in_numpy(_UFUNC_NAMES)
 
 
 def with_array_function_protocol(func: Callable) -> Callable:

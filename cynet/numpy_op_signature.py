@@ -13,7 +13,7 @@ from .operator.signature import docstring, python_signature
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_PREFIX = "_np_"
+_PREFIX = "_np_"  # of the names of MXNet's internal NumPy operators
 
 
 @cache

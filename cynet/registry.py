@@ -60,7 +60,7 @@ class Registry:
     ) -> Any:
         """Register `value` under its names; an existing name is an error unless `override`."""
         for each in (name, *aliases):
-            self._import_owner(self._normalized_name(each))
+            self._import_owning_module(self._normalized_name(each))
             taken = self._table.get(self._normalized_name(each))
             if taken is not None and taken is not value and not override:
                 raise ArgumentError(
@@ -75,7 +75,7 @@ class Registry:
         """Declare names that `module` registers; it is imported when one is first looked up."""
         self._later.update(dict.fromkeys(map(self._normalized_name, names), module))
 
-    def _import_owner(self, key: str) -> None:
+    def _import_owning_module(self, key: str) -> None:
         # A module that is being imported is in sys.modules: it registers its names itself.
         owner = self._later.get(key)
         if owner is not None and owner not in sys.modules:

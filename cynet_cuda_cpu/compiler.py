@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cynet.base import cache, config
 from cynet.base.errors import KernelError
-from cynet.cuda.sources import CUDA_SOURCES, KERNELS, explain
+from cynet.cuda.sources import CUDA_SOURCES, KERNELS, explain_errors
 
 from .source import included_headers
 
@@ -228,7 +228,7 @@ def _run_cc(arguments, folder, user_text, title):
         raise KernelError(f"{title}: compiling took more than {_COMPILE_SECONDS} seconds") from None
     if done.returncode:
         said = done.stderr.strip() or f"{shlex.join(host_compiler())} exits with {done.returncode}"
-        raise KernelError(explain(said, user_text, title))
+        raise KernelError(explain_errors(said, user_text, title))
 
 
 # bytes before an address without a line, which are searched for one that has a line

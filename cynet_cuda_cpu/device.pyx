@@ -144,7 +144,7 @@ class EmulatedDevice(Device):
         key = source, bfloat16
         if key not in self._modules:
             exports = [i for i in families.kernel_instances(source) if (BFLOAT16 in i) == bfloat16]
-            options = ["-ffp-contract=off", "-Og"] if families.is_exact(source) else ["-Og"]
+            options = ["-ffp-contract=off", "-Og"] if families.matches_cpu(source) else ["-Og"]
             self._modules[key] = EmulatedModule(
                 families.source_text(source), f"{source}.cu", options, exports, self.checked)
         return self._modules[key]

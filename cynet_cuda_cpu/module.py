@@ -119,7 +119,7 @@ class EmulatedModule:
     def __init__(self, text, title="source", options=(), exports=(), checked=False, quoted=None):
         self.title, self.checked = title, checked
         self.quoted = text if quoted is None else quoted
-        options = tuple(host_options(options))
+        options = tuple(host_compiler_options(options))
         folders = [Path(option[2:]) for option in options if option.startswith("-I")]
         self.source = CudaSource(text, [*folders, CUDA_SOURCES, KERNELS], tuple(exports))
         names = [*self.source.kernels]
@@ -338,7 +338,7 @@ _ACCESS_TEXTS = {
 }
 
 
-def host_options(options):
+def host_compiler_options(options):
     """Translate options of nvcc to options of the host compiler.
 
     Raises

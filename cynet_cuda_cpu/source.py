@@ -85,12 +85,12 @@ class CudaSource:
     def rewritten_text(self):
         """The text for the host compiler: dynamic shared arrays have become pointers."""
         out, at = [], 0
-        for begin, end, new in sorted(self._all_edits(), key=lambda edit: edit[0]):
+        for begin, end, new in sorted(self._source_edits(), key=lambda edit: edit[0]):
             out += [self.text[at:begin], new]
             at = end
         return "".join(out) + self.text[at:]
 
-    def _all_edits(self):
+    def _source_edits(self):
         edits, outside = [], []
         for match in _DYNAMIC_SHARED.finditer(self.blank):
             kind, name = match.groups()
@@ -177,7 +177,7 @@ def _function_definitions(text):
             head = text[start : match.start()]
             name = _function_name(head)
             if name is None:
-                scopes.append(_scope_name(head))
+                scopes.append(_namespace_name(head))
                 start = match.end()
                 continue
             end = _closing_brace(text, match.end())
@@ -198,7 +198,7 @@ def _closing_brace(text, at):
     return len(text)
 
 
-def _scope_name(head):
+def _namespace_name(head):
     found = re.search(r"\bnamespace\s+([\w:]+)\s*$", head)
     return found[1] if found else None
 

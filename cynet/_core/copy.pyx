@@ -34,7 +34,7 @@ cdef dict _kernels = {}  # (GPU, instance) -> the kernel from Device.kernel
 
 cdef enum:
     BLOCK_THREADS = 256      # threads
-    MAX_BLOCKS = 1 << 16
+    MAX_BLOCKS = 1 << 16  # maximum number of blocks of a launch
 
 
 cdef struct CopyTask:
@@ -245,7 +245,7 @@ cdef void _set_strides(CopyTask* task) noexcept:
         task.strides.frm[i] = task.what.src_stride[i]
 
 
-cdef int _run_assign(void* arg, RunContext* run_ctx) except -1 nogil:
+cdef int _run_copy_kernel(void* arg, RunContext* run_ctx) except -1 nogil:
     return _launch_kernel(<CopyTask*>arg, &(<CopyTask*>arg).what.src, run_ctx.stream)
 
 
@@ -253,7 +253,7 @@ cdef int _run_fill_kernel(void* arg, RunContext* run_ctx) except -1 nogil:
     return _launch_kernel(<CopyTask*>arg, (<CopyTask*>arg).value, run_ctx.stream)
 
 
-cdef int _run_device_move(void* arg, RunContext* run_ctx) except -1 nogil:
+cdef int _run_copy_on_gpu(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef CopyTask* task = <CopyTask*>arg
     copy_on_gpu(run_ctx.dev_id, task.what.dst, task.what.src, task.nbytes)
     task.target.written = True
@@ -383,10 +383,10 @@ cdef int _push_device_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
             return push_copy(dst, to, between, &packed)
         run = _run_copy_between_devices
     elif plain_from and plain_to and same:
-        run = _run_device_move
+        run = _run_copy_on_gpu
     else:
-        run = _run_assign
-    if run == _run_assign:
+        run = _run_copy_kernel
+    if run == _run_copy_kernel:
         kernel = _gpu_kernel(dst.blob.dev_id,
                              f"assign<{_CUDA_TYPES[dst.blob.dtype]}, "
                              f"{_CUDA_TYPES[src.blob.dtype]}>")

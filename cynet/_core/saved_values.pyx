@@ -68,7 +68,7 @@ def total_writes(list arrays):
     return total
 
 
-def write_stamp(list arrays):
+def version_stamp(list arrays):
     """Return the arrays' ids and version number; None if code outside of the engine may write to
     one. Two equal stamps mean that no value has changed."""
     cdef NDArrayBase array

@@ -149,7 +149,7 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
     return out
 
 
-def record_as_operators(CallNode node, list grads, list wanted, parts):
+def record_gradients_as_operators(CallNode node, list grads, list wanted, parts):
     """Record gradients as operators, but with the values that the backward kernel computes.
 
     The two agree but for rounding, and but for where a formula has no number and backward has one:
@@ -202,7 +202,7 @@ def record_as_operators(CallNode node, list grads, list wanted, parts):
     return out
 
 
-cdef class Alias(StepNode):
+cdef class AliasNode(StepNode):
     """A second graph node for an array, at which a walk over a part of the graph ends."""
 
     @property
@@ -214,8 +214,8 @@ cdef class Alias(StepNode):
 
 
 def alias_of(NDArrayBase array):
-    """Return a pair: the same array as the output of a new Alias, and the Alias."""
-    cdef Alias node = Alias.__new__(Alias)
+    """Return a pair: the same array as the output of a new AliasNode, and the AliasNode."""
+    cdef AliasNode node = AliasNode.__new__(AliasNode)
     out = (<object>array).detach()
     node.attach([array], [out])
     return out, node

@@ -25,7 +25,7 @@ from ..base.observers import backward_observers
 from ..engine.trace import Span
 from ..operator.second_order import Flat, Formula, Linear, Rewrite
 from ..operator.property import OperatorProperty
-from ._adjoint import alias_of, record_as_operators, record_adjoint
+from ._adjoint import alias_of, record_gradients_as_operators, record_adjoint
 from .hooks import apply_hooks
 
 cdef enum:
@@ -61,7 +61,7 @@ cdef class Walk:
         self.id = _walk_count
         self.begun, self.order, self.late = set(), [], []
 
-    cdef int collect(self, list entries) except -1:
+    cdef int collect_nodes(self, list entries) except -1:
         # Fill `order`, mark needed nodes and check saved values, before any gradient is written.
         cdef list stack = []
         cdef Node node, child
@@ -122,7 +122,7 @@ cdef class Walk:
             for i in range(len(self.order) - 1, -1, -1):
                 node = <Node>self.order[i]
                 if self.is_walk_end(node):
-                    self.finish(node)
+                    self.finish_leaf(node)
                     continue
                 if node.needed:
                     if node.hooks is not None:
@@ -181,7 +181,7 @@ cdef class Walk:
         # True if the walk ends here and its gradient is stored at once, as no hook reads it before.
         return self.is_walk_end(node) and node.hooks is None
 
-    cdef int finish(self, Node node) except -1:
+    cdef int finish_leaf(self, Node node) except -1:
         # Finish a leaf: all parts of its gradient have been added.
         cdef Leaf leaf
         cdef NDArrayBase grad
@@ -193,7 +193,7 @@ cdef class Walk:
             if self.wanted is not None:
                 self.wanted[node] = grad
             else:
-                self.put(<Leaf>node, grad)
+                self.write_leaf(<Leaf>node, grad)
         if self.wanted is not None:
             if isinstance(node, Leaf) and node in self.wanted and self.wanted[node] is None:
                 self.wanted[node] = self._zeros_for(<Leaf>node)
@@ -262,7 +262,7 @@ cdef class Walk:
                 node.shared_grads &= ~(<uint64_t>1 << i)
         return out
 
-    cdef int deliver(self, object entry, NDArrayBase grad, bint is_shared) except -1:
+    cdef int add_gradient(self, object entry, NDArrayBase grad, bint is_shared) except -1:
         # Add `grad` to the gradient of an entry; `is_shared`: `grad` has other users.
         cdef Node node = node_of(entry)
         cdef NDArrayBase old
@@ -275,7 +275,7 @@ cdef class Walk:
                 else:
                     self.wanted[node] = copy_of(grad) if is_shared and not self.create else grad
                 return 0
-            return self.put(<Leaf>node, grad)
+            return self.write_leaf(<Leaf>node, grad)
         if is_sparse(&grad.blob) and not (
                 self.has_row_gradient(node) or getattr(node, "takes_sparse", False)):
             grad, is_shared = dense_of(grad), False
@@ -293,7 +293,7 @@ cdef class Walk:
             node.grads[i] = add_arrays(old, grad, old)
         return 0
 
-    cdef int put(self, Leaf leaf, NDArrayBase grad) except -1:
+    cdef int write_leaf(self, Leaf leaf, NDArrayBase grad) except -1:
         # Write `grad` to a leaf's array, or add it to what other paths wrote.
         if leaf.req == kAddTo or leaf in self.begun:
             add_arrays(leaf.grad, grad, leaf.grad)
@@ -307,11 +307,11 @@ cdef class Walk:
         cdef int i = 0
         if isinstance(node, StepNode) and (<object>node).direct and not self.create:
             (<object>node).go_back(self, node.grads)
-            self._deliver_late()
+            self._add_late_gradients()
             return
         for grad in node.input_gradients(node.grads, self.create):
             if grad is not None and self.wants_gradient(node.inputs[i]):
-                self.deliver(node.inputs[i], grad, True)
+                self.add_gradient(node.inputs[i], grad, True)
             i += 1
 
     def gradient_targets(self, StepNode node, list numbers):
@@ -372,7 +372,7 @@ cdef class Walk:
         if state == NULL:  # a view of a stateful operator: views have no state
             raise GradientError(f"operator {call.entry.name} has nothing to go back with")
         push_backward(call, state, &info.resources, node.is_train, &arrays, node)
-        return self._deliver_late()
+        return self._add_late_gradients()
 
     cdef int _set_input_gradients(
             self, CallNode node, bint flows, Gradients* arrays, list held) except -1:
@@ -407,12 +407,12 @@ cdef class Walk:
             if takers and self._can_pass_to(entry):
                 grad = reshaped_like(node.grads[0], &call.arrays[i])
                 is_shared = takers > 1 or node.shared_grads & 1 or grad is not node.grads[0]
-                self.deliver(entry, grad, is_shared)
+                self.add_gradient(entry, grad, is_shared)
                 continue
             if self.has_row_gradient(entry):
                 grad = sparse_gradients().row_grad(call.prop, node.arrays[:n_in], node.grads[0], i)
                 if grad is not None:
-                    self.deliver(entry, grad, False)
+                    self.add_gradient(entry, grad, False)
                     continue
             computed += 1
             arrays.req[i] = kWriteTo
@@ -432,7 +432,7 @@ cdef class Walk:
             arrays.in_grad[i] = <PyObject*>array
         return computed
 
-    cdef int _deliver_late(self) except -1:
+    cdef int _add_late_gradients(self) except -1:
         # Deliver gradients in temporary arrays: to an entry, or into another array.
         if not self.late:
             return 0
@@ -441,7 +441,7 @@ cdef class Walk:
             if isinstance(entry, NDArrayBase):
                 copy_values(entry, array)
             else:
-                self.deliver(entry, array, False)
+                self.add_gradient(entry, array, False)
         return 0
 
     cdef bint _can_pass_to(self, object entry) except -1:
@@ -498,7 +498,7 @@ cdef class Walk:
         parts = _gradient_as_calls(node, grads, inputs, outputs, wanted)
         for i in wanted:
             if parts[i] is not None:
-                self.deliver(node.inputs[i], parts[i], True)
+                self.add_gradient(node.inputs[i], parts[i], True)
         return 0
 
 
@@ -506,7 +506,7 @@ cdef list _gradient_as_calls(CallNode node, list grads, list inputs, list output
     cdef Call call = node.call
     prop = call.prop
     if type(prop).differentiate is not OperatorProperty.differentiate:
-        return record_as_operators(node, grads, wanted, prop.differentiate(
+        return record_gradients_as_operators(node, grads, wanted, prop.differentiate(
             ndarray, grads, inputs, outputs, list(call.in_shapes)))
     rule = prop.second_order
     if isinstance(rule, (Linear, Flat)):
@@ -516,12 +516,12 @@ cdef list _gradient_as_calls(CallNode node, list grads, list inputs, list output
                               node.inputs)
     if isinstance(rule, Formula):
         parts = rule.gradients(prop, ndarray, grads, inputs, outputs)
-        return record_as_operators(node, grads, wanted, parts)
+        return record_gradients_as_operators(node, grads, wanted, parts)
     if isinstance(rule, Rewrite):
         parts = _gradient_by_rewriting(node, rule.outputs, grads, inputs, outputs, wanted)
     if not isinstance(rule, Rewrite) or parts is None:
         prop.differentiate(ndarray, grads, inputs, outputs, list(call.in_shapes))  # raises
-    return record_as_operators(node, grads, wanted, parts)
+    return record_gradients_as_operators(node, grads, wanted, parts)
 
 
 cdef list _gradient_by_rewriting(CallNode node, how, list grads, list inputs, list outputs,
@@ -550,7 +550,7 @@ cdef list _gradient_by_rewriting(CallNode node, how, list grads, list inputs, li
     walk.retain = walk.create = True
     heads = [out for out, _ in outs]
     entries = entries_of(heads)
-    walk.collect(entries)
+    walk.collect_nodes(entries)
     _seed_gradients(walk, heads, entries, [grad for _, grad in outs])
     walk.run()
     return [walk.wanted[nodes[i]] if i in nodes else None for i in range(call.n_in)]
@@ -572,11 +572,11 @@ cdef int _seed_gradients(Walk walk, list heads, list entries, list grads) except
             continue
         if grads is None or grads[i] is None:
             if is_sparse(&head.blob):
-                walk.deliver(entries[i], sparse_gradients().default_head_gradient(head), False)
+                walk.add_gradient(entries[i], sparse_gradients().default_head_gradient(head), False)
             else:
-                walk.deliver(entries[i], filled_like(&head.blob, 1, head.face), False)
+                walk.add_gradient(entries[i], filled_like(&head.blob, 1, head.face), False)
             continue
-        walk.deliver(entries[i], gradient_of_head(head, grads[i], i), True)
+        walk.add_gradient(entries[i], gradient_of_head(head, grads[i], i), True)
     return 0
 
 
@@ -598,7 +598,7 @@ def walk_back(list heads, list grads, bint retain, bint train_mode):
     cdef Walk walk = Walk.__new__(Walk)
     cdef list entries = entries_of(heads)
     walk.retain = retain
-    walk.collect(entries)
+    walk.collect_nodes(entries)
     for entry in entries:
         if walk.wants_gradient(entry):
             break
@@ -624,7 +624,7 @@ def gradients(list heads, list grads, list variables, bint retain, bint create, 
         leaves.append(entry)
     walk.wanted = dict.fromkeys(leaves)
     walk.retain, walk.create = retain, create
-    walk.collect(entries)
+    walk.collect_nodes(entries)
     for i, leaf in enumerate(leaves):
         node = leaf
         if node.walk != walk.id:
@@ -645,7 +645,7 @@ def gradients_at_nodes(list heads, list grads, list nodes, bint retain, bint cre
     entries = entries_of(heads)
     walk.wanted = dict.fromkeys(nodes)
     walk.retain, walk.create = retain, create
-    walk.collect(entries)
+    walk.collect_nodes(entries)
     run_backward(walk, heads, entries, grads, is_training())
     return [walk.wanted[node] for node in nodes]
 

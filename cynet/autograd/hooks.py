@@ -10,7 +10,7 @@ from ..base.errors import ArgumentTypeError, GradientError, ShapeError, shown
 from ..ndarray import NDArray
 from ..ndarray._tape import hook_table
 
-_hook_ids = itertools.count()
+_hook_ids = itertools.count()  # numbers of hooks, unique in the process
 
 
 def require_callable(hook):

@@ -10,7 +10,7 @@ from ..ndarray._tape import begin_scope, get_state, resume_scope, set_state
 __all__ = ["is_recording", "is_training", "pause", "predict_mode", "record", "set_recording"]
 __all__ += ["set_training", "train_mode"]
 
-_RECORDS_FLAG, _TRAINS_FLAG = 1, 2
+_RECORDS_FLAG, _TRAINS_FLAG = 1, 2  # bits of autograd's state
 
 
 def is_recording() -> bool:

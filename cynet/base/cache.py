@@ -20,8 +20,8 @@ from pathlib import Path
 from . import config
 from .files import write_atomically
 
-_FOLDER_NAMES = ("kernels", "pyx")
-_FILE_MARK = b"CYNETSUM"
+_FOLDER_NAMES = ("kernels", "pyx")  # kinds of cached code
+_FILE_MARK = b"CYNETSUM"  # first bytes of a cached file
 _CHECKSUM_BYTES = len(_FILE_MARK) + hashlib.sha256().digest_size
 
 

@@ -510,7 +510,7 @@ def environment(name: str, value: str | None) -> Iterator[None]:
 
 
 @contextmanager
-def suggestions(values: dict[str, str]) -> Iterator[None]:
+def suggested_settings(values: dict[str, str]) -> Iterator[None]:
     """Set environment variables inside of a block, unless the user has set one of them.
 
     Parameters
@@ -520,7 +520,7 @@ def suggestions(values: dict[str, str]) -> Iterator[None]:
 
     Examples
     --------
-    >>> with suggestions({"CYNET_HOME": "elsewhere"}):
+    >>> with suggested_settings({"CYNET_HOME": "elsewhere"}):
     ...     get("CYNET_HOME")
     'elsewhere'
     """

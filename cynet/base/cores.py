@@ -6,7 +6,7 @@ and 2). Each group above the process's own counts as well.
 
 import os
 
-_ROOT_FOLDER = "/"
+_ROOT_FOLDER = "/"  # where cgroups are looked up; tests use another
 
 
 def usable_cores() -> int:

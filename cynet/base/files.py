@@ -32,7 +32,7 @@ except ImportError:  # on Windows, where an open file cannot be removed
     fcntl = None  # type: ignore[assignment]
 
 _PART_FILE = re.compile(r"\.cynet-[0-9a-f]{16}\.part")
-_BINARY = getattr(os, "O_BINARY", 0)
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows: without it, os.open changes line ends
 # the checksum at the end of a file, which detects damage when the file is read
 _CHECKSUM_MARK, _DIGEST_BYTES, _CHUNK_BYTES = b"CYNSUM1\n", 20, 1 << 20
 SEAL_BYTES = len(_CHECKSUM_MARK) + _DIGEST_BYTES

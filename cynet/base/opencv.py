@@ -8,7 +8,7 @@ import numpy as np
 from .compat import optional
 from .errors import ArgumentError, ShapeError
 
-MAX_SIDE_PIXELS = 1 << 16
+MAX_SIDE_PIXELS = 1 << 16  # maximum width or height of an image
 N_INTERPOLATIONS = 5  # OpenCV's: 0 nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos
 
 

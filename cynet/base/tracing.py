@@ -9,7 +9,7 @@ class _ThreadTrace(threading.local):
     trace: Any = None
 
 
-state = _ThreadTrace()
+state = _ThreadTrace()  # the active trace of each thread
 
 
 def active_trace() -> Any:

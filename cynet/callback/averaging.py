@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ArgumentError, shown
 from ..base.guard import guarded
 from ..base.kinds import to_count, to_index
-from ..optimizer.averages import Averages
+from ..optimizer.averages import RunningAverages
 from ..optimizer.settings import check_real
 from .fit import FitCallback
 
@@ -24,7 +24,7 @@ class _AveragingCallback(FitCallback):
     """Base of callbacks that validate, and end training, with averaged weights."""
 
     def __init__(self, decay):
-        self._averages = Averages(type(self).__name__, decay)
+        self._averages = RunningAverages(type(self).__name__, decay)
         self._trained = None  # copy of the trained weights while the module has the means
 
     @property

@@ -112,7 +112,7 @@ class FitState:
             That is not a metric of this training; the message lists those that are.
         """
         columns = self.history.metrics
-        return columns[_column_index(name, columns)][-1]
+        return columns[_find_column_name(name, columns)][-1]
 
     def check_figure(self, name: str) -> None:
         """Raise an error if this training will not have a metric of this name.
@@ -128,10 +128,10 @@ class FitState:
             That will not be a metric of this training; the message lists those that will.
         """
         if self.columns is not None:
-            _column_index(name, self.columns)
+            _find_column_name(name, self.columns)
 
 
-def _column_index(name, columns):
+def _find_column_name(name, columns):
     """Return the name of the history's column that a user's name stands for."""
     words = [name]
     part, dash, rest = name.rpartition("-")

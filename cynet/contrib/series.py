@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..typing import ArrayLike, FileName, NumpyArray
 
 __all__ = ["Scaler", "backtest", "windows"]
-_FORMAT = "cynet scaler 1"
+_FORMAT = "cynet scaler 1"  # marks the files of a Scaler
 
 
 def _series_array(where, series):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..typing import FileName
 
 __all__ = ["Columns"]
-_FORMAT = "cynet columns 1"
+_FORMAT = "cynet columns 1"  # marks the files of Columns
 
 
 @guarded

@@ -275,7 +275,7 @@ class GPU(device.Device):
 
     def error(self, kernel, code):
         what = "a copy" if kernel is None else f"kernel {kernel.name}"
-        return KernelError(f"{self.name}: {what} was refused, {driver.explain(code)}")
+        return KernelError(f"{self.name}: {what} was refused, {driver.error_text(code)}")
 
 
 @functools.cache

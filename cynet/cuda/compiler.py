@@ -12,7 +12,7 @@ from ..base.compat import optional
 from ..base.errors import KernelError
 from . import families
 from .libraries.symbols import kernel_symbols
-from .sources import CUDA_SOURCES, KERNELS, explain
+from .sources import CUDA_SOURCES, KERNELS, explain_errors
 
 # nvcc's options for every source. Floating point is nvcc's default: a * b + c may be fused.
 # Non-constant functions of the CPU must not be called, which would fail at run time.
@@ -119,7 +119,7 @@ def compile_object(text, user_text, title, options, exports, architecture):
     image = cache.read_cached(target)
     if image is not None:
         return CompiledObject(image)
-    if title.removesuffix(".cu") in families.sources():  # some take a minute
+    if title.removesuffix(".cu") in families.cu_sources():  # some take a minute
         print(
             f"cynet: nvcc compiles {title} for {architecture}, once for this machine ...",
             file=sys.stderr,
@@ -136,7 +136,7 @@ def compile_object(text, user_text, title, options, exports, architecture):
             target="cubin",
         )
     except optional("pycuda.driver", "mx.gpu()").CompileError as error:
-        raise KernelError(explain(str(error.stderr or error), user_text, title)) from None
+        raise KernelError(explain_errors(str(error.stderr or error), user_text, title)) from None
     compiled = CompiledObject(image)
     try:
         cache.write_cached(target, image)

@@ -22,7 +22,7 @@ class Device:
     def kernel(self, source, instance):
         """A kernel of ``cuda/kernels/SOURCE.cu``, compiled at the first call.
 
-        source, instance (str): A name of `families.sources` and one of its `families.instances`.
+        source, instance (str): A name of `families.cu_sources` and one of its `families.instances`.
 
         Returns object: with ``address`` (int, what LaunchFn takes), ``name`` and ``sizes``: bytes
         of each argument's value, or None where the device cannot tell. Raises KernelError when it

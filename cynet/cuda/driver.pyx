@@ -99,7 +99,7 @@ cdef int _open_device(int dev_id) except -1 with gil:
     return 0
 
 
-cdef int _refuse_child(int dev_id) except -1 with gil:
+cdef int _refuse_forked_process(int dev_id) except -1 with gil:
     raise CynetError(
         f"gpu({dev_id}) cannot be used in a process forked from one that used a GPU: start it by "
         "multiprocessing's method 'spawn'")
@@ -107,7 +107,7 @@ cdef int _refuse_child(int dev_id) except -1 with gil:
 
 cdef int enter_gpu(int dev_id, void** stream) except -1 nogil:
     if forked:
-        _refuse_child(dev_id)
+        _refuse_forked_process(dev_id)
     if dev_id < 0 or dev_id >= MAX_DEVICES or not opened[dev_id].load():
         _open_device(dev_id)
     check(driver.set_current(gpus[dev_id].context), dev_id, b"entering its context")
@@ -127,7 +127,7 @@ def launch_address():
     return <size_t>&launch
 
 
-def explain(int code):
+def error_text(int code):
     """The driver's text for an error code, as ``NAME: sentence``."""
     cdef const char* name = NULL
     cdef const char* text = NULL
@@ -138,7 +138,7 @@ def explain(int code):
 
 
 cdef int _raise_error(int code, int dev_id, const char* what) except -1 with gil:
-    raise CynetError(f"gpu({dev_id}): {what.decode()} failed, {explain(code)}")
+    raise CynetError(f"gpu({dev_id}): {what.decode()} failed, {error_text(code)}")
 
 
 cdef int check(int code, int dev_id, const char* what) except -1 nogil:

@@ -110,15 +110,15 @@ def kernel_instances(source):
         found = [f"assign<{d}, {s}>" for d in ANY_TYPE for s in ANY_TYPE]
         found += [f"fill<{w}>" for w in ("unsigned char", "unsigned short", "int", "long long")]
     else:
-        raise ArgumentError(f"no source {source!r} among {', '.join(sources())}")
+        raise ArgumentError(f"no source {source!r} among {', '.join(cu_sources())}")
     return found
 
 
-def is_exact(source):
+def matches_cpu(source):
     """Return whether a source is compiled without joining products and sums (``-fmad=false``,
     ``-ffp-contract=off``): its results have to equal the CPU's.
 
-    >>> is_exact("random"), is_exact("softmax")
+    >>> matches_cpu("random"), matches_cpu("softmax")
     (True, False)
     """
     return source == "random"
@@ -127,10 +127,10 @@ def is_exact(source):
 def nvcc_options(source):
     """The nvcc options of one source, a tuple of str, beyond the common ones."""
     compared = ("-diag-suppress=186",)  # the templates compare unsigned values with 0
-    return ("-fmad=false", *compared) if is_exact(source) else compared
+    return ("-fmad=false", *compared) if matches_cpu(source) else compared
 
 
-def sources():
+def cu_sources():
     """Names of the sources in cuda/kernels/, sorted."""
     return sorted(path.stem for path in KERNEL_FOLDER.glob("*.cu"))
 

@@ -46,7 +46,7 @@ cdef cppclass Recordings:
 ctypedef int (*QueueFn)(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil
 
 # Initialise a new recording, with a reference count of 1.
-cdef void prepare(Recording* recording, bint never) noexcept nogil
+cdef void init_recording(Recording* recording, bint never) noexcept nogil
 # Queue the function's work on the GPU's stream: by calling `put`, or by replaying its graph with
 # `numbers`, nbytes on the host, which may be overwritten when this returns. Runs of one Recording
 # must not overlap; the caller ensures that.

@@ -32,7 +32,7 @@ cdef enum Action:
     kReplay = 3    # launch the graph instead
 
 cdef enum:
-    PLAIN_RUNS = 1
+    PLAIN_RUNS = 1  # runs before the warm-up run that precedes recording
     MAX_ADDRESSES = 64  # most recordings of one function
     MAX_UNUSED_RUNS = 256          # runs for which an unused recording is not evicted
     CAPTURE_RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED: memory may be allocated meanwhile
@@ -52,7 +52,7 @@ cdef long long _recorded_graphs = 0
 cdef long long _replay_count = 0
 
 
-cdef void prepare(Recording* recording, bint never) noexcept nogil:
+cdef void init_recording(Recording* recording, bint never) noexcept nogil:
     recording.holders.store(1)
     recording.runs, recording.never = 0, never
     recording.executable = recording.numbers = NULL
@@ -85,7 +85,7 @@ cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,
             return NULL
         release(&each.recording, dev_id)
     each = recordings.known[oldest]
-    prepare(&each.recording, False)
+    init_recording(&each.recording, False)
     each.recording.spaces = &_shared[dev_id]
     each.at, each.used = at[0], recordings.runs
     return &each.recording
@@ -123,7 +123,7 @@ cdef int run(Recording* recording, RunContext* run_ctx, QueueFn put, void* arg, 
     # the casts keep a pending exception pending
     if action == kWarm:
         failed = (<QuietPut>put)(arg, run_ctx, NULL) == -1
-        _finish_warm(recording, dev_id, failed)
+        _finish_warm_run(recording, dev_id, failed)
         return -1 if failed else 0
     failed = (<QuietRecord>_record_graph)(recording, run_ctx, put, arg, nbytes) == -1
     if failed:
@@ -177,7 +177,7 @@ cdef bint _follow_stream(int dev_id, void* first, void* second) noexcept nogil:
     return good
 
 
-cdef void _finish_warm(Recording* recording, int dev_id, bint failed) noexcept nogil:
+cdef void _finish_warm_run(Recording* recording, int dev_id, bint failed) noexcept nogil:
     cdef OpenGpu* gpu = &gpus[dev_id]
     recording.runs += 1
     if not _follow_stream(dev_id, gpu.side_stream, gpu.stream):
@@ -280,7 +280,7 @@ def graph_counts():
     return _recorded_graphs, _replay_count
 
 
-def switch(bint on):
+def switch_recording(bint on):
     """Turn recording of graphs on or off; returns the old value."""
     global _is_enabled
     before = _is_enabled

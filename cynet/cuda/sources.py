@@ -22,7 +22,7 @@ def spaces_for_match(match):
     return re.sub(r"[^\n]", " ", match[0])
 
 
-def explain(messages, user_text, title):
+def explain_errors(messages, user_text, title):
     """Join a compiler's messages: each error is followed by the user's source line."""
     lines = user_text.split("\n")
     found = []

@@ -30,10 +30,10 @@ cdef extern from "Python.h":
     void Py_XDECREF(PyObject* o)
 
 cdef enum:
-    STAGING_BUFFERS = 16
-    STAGING_BYTES = 1 << 20
+    STAGING_BUFFERS = 16  # number of staging buffers of a GPU
+    STAGING_BYTES = 1 << 20  # size of a staging buffer
     DIRECT_BYTES = 1 << 16  # copies of at most this many bytes use the computing stream
-    UPLOAD_BUFFERS = 2
+    UPLOAD_BUFFERS = 2  # number of upload buffers of a GPU
     MAX_UPLOAD_BYTES = 1 << 28  # larger copies use no buffer
 
 cdef struct StagingBuffer:
@@ -74,7 +74,7 @@ cdef TransferState* _states[64]
 cdef mutex _states_guard
 
 
-cdef TransferState* _state_of(int dev_id) noexcept nogil:
+cdef TransferState* _transfer_state(int dev_id) noexcept nogil:
     cdef TransferState* state
     cdef int i
     _states_guard.lock()
@@ -102,7 +102,7 @@ cdef TransferState* _state_of(int dev_id) noexcept nogil:
 
 cdef StagingBuffer* _take_buffer(int dev_id) except NULL nogil:
     """Take a free buffer and wait until its last copy is done. The GPU's context is current."""
-    cdef TransferState* state = _state_of(dev_id)
+    cdef TransferState* state = _transfer_state(dev_id)
     cdef StagingBuffer* found = NULL
     cdef int i
     while found == NULL:
@@ -141,7 +141,7 @@ cdef inline int _prepare_buffer(int dev_id, StagingBuffer* piece) noexcept nogil
 
 
 cdef void _return_buffer(int dev_id, StagingBuffer* piece) noexcept nogil:
-    cdef TransferState* state = _state_of(dev_id)
+    cdef TransferState* state = _transfer_state(dev_id)
     state.guard.lock()
     piece.taken = False
     state.guard.unlock()
@@ -158,15 +158,15 @@ cdef int upload(int dev_id, void* to, const void* source, size_t nbytes) except 
         piece = _take_buffer(dev_id)
         memcpy(piece.pinned.ptr, <const char*>source + at, n)
         try:
-            _send_piece(dev_id, piece, <size_t>to + at, n, nbytes <= DIRECT_BYTES)
+            _send_buffer(dev_id, piece, <size_t>to + at, n, nbytes <= DIRECT_BYTES)
         finally:
             _return_buffer(dev_id, piece)
         at += n
     return 0
 
 
-cdef int _send_piece(int dev_id, StagingBuffer* piece, size_t to, size_t n,
-                     bint direct) except -1 nogil:
+cdef int _send_buffer(int dev_id, StagingBuffer* piece, size_t to, size_t n,
+                      bint direct) except -1 nogil:
     cdef OpenGpu* gpu = &gpus[dev_id]
     if direct:
         check(driver.to_device(to, piece.pinned.ptr, n, gpu.stream), dev_id, b"copying to it")
@@ -202,7 +202,7 @@ cdef void* upload_pinned(int dev_id, void* to, const void* source,
 
 cdef UploadBuffer* _take_upload_buffer(int dev_id) noexcept nogil:
     """Take the least recently used buffer; threads hold one only while they queue a copy."""
-    cdef TransferState* state = _state_of(dev_id)
+    cdef TransferState* state = _transfer_state(dev_id)
     cdef UploadBuffer* found = NULL
     while found == NULL:
         state.guard.lock()
@@ -217,7 +217,7 @@ cdef UploadBuffer* _take_upload_buffer(int dev_id) noexcept nogil:
 
 
 cdef void _return_upload_buffer(int dev_id, UploadBuffer* buffer) noexcept nogil:
-    cdef TransferState* state = _state_of(dev_id)
+    cdef TransferState* state = _transfer_state(dev_id)
     state.guard.lock()
     buffer.taken = False
     state.guard.unlock()
@@ -267,14 +267,14 @@ cdef int download(int dev_id, void* to, const void* source, size_t nbytes) excep
     reached = new_event(dev_id)
     try:
         check(driver.event_record(reached, gpus[dev_id].stream), dev_id, b"copying from it")
-        _fetch_data(dev_id, to, source, nbytes, reached)
+        _download_pieces(dev_id, to, source, nbytes, reached)
     finally:
         driver.event_destroy(reached)
     return 0
 
 
-cdef int _fetch_data(int dev_id, void* to, const void* source, size_t nbytes,
-                     void* reached) except -1 nogil:
+cdef int _download_pieces(int dev_id, void* to, const void* source, size_t nbytes,
+                          void* reached) except -1 nogil:
     """Copy data to the host after the event `reached`; two pieces are in flight at a time."""
     cdef OpenGpu* gpu = &gpus[dev_id]
     cdef StagingBuffer* pieces[2]
@@ -417,7 +417,7 @@ cdef Job* _make_job(void* reached, Finish finish, void* arg) except NULL nogil:
 
 
 cdef void _queue_job(int dev_id, Job* job) noexcept nogil:
-    cdef TransferState* state = _state_of(dev_id)
+    cdef TransferState* state = _transfer_state(dev_id)
     cdef bint start
     state.guard.lock()
     if state.last == NULL:
@@ -446,7 +446,7 @@ cdef void _run_jobs(void* arg) noexcept nogil:
 
 cdef void _run_queue(int dev_id, bint stay) noexcept nogil:
     """Run the queued jobs in order: until none is left, or with `stay` for ever."""
-    cdef TransferState* state = _state_of(dev_id)
+    cdef TransferState* state = _transfer_state(dev_id)
     cdef Job* job
     while True:
         state.guard.lock()
@@ -477,7 +477,7 @@ cdef int _run_job(int dev_id, Job* job) except -1 nogil:
         if job.source == NULL:
             return check(driver.event_synchronize(job.reached), dev_id, b"work on it")
         alloc(job.nbytes, kCPU, 0, &buffer)
-        _fetch_data(dev_id, buffer.ptr, job.source, job.nbytes, job.reached)
+        _download_pieces(dev_id, buffer.ptr, job.source, job.nbytes, job.reached)
         job.what.src = buffer.ptr
         copy_strided(&job.what, True)
     finally:

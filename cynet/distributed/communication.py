@@ -214,7 +214,7 @@ class Communication(threading.Thread):
         every = self._communicators()
         if any(each._flying for each in every):
             self.moving += passed
-        elif self._is_waiting:
+        elif self._waits_for_ranks:
             self.waiting += passed
         moved = False
         for each in every:
@@ -227,15 +227,15 @@ class Communication(threading.Thread):
             self._handle_messages()
         if self.failure is not None:
             self._leave_job(now)
-        elif self._is_waiting and now - self._moved > self._stall:
+        elif self._waits_for_ranks and now - self._moved > self._stall:
             self._report_stall(now)
         return moved
 
     @property
-    def _is_waiting(self):
+    def _waits_for_ranks(self):
         """True if this rank waits for others."""
         flies = self._flying or self._queue or self._negotiation.is_open or self._ready
-        return bool(flies) or any(each._is_waiting for each in self.parts)
+        return bool(flies) or any(each._waits_for_ranks for each in self.parts)
 
     def _communicators(self):
         return [self, *self.parts]
@@ -249,7 +249,7 @@ class Communication(threading.Thread):
         if has_progress:
             self._moved, self._sleep = now, _MIN_SLEEP
             self._asked, self._answers = 0.0, {}
-        if not self._is_waiting or self.failure is not None:
+        if not self._waits_for_ranks or self.failure is not None:
             self._moved, self._sleep = now, _MIN_SLEEP
             seconds = (
                 _LISTEN_SECONDS if self.failure is not None or self._leaving else _IDLE_SECONDS
@@ -319,7 +319,7 @@ class Communication(threading.Thread):
         )
         # if a group waits for a rank that has ended, the ranks of all groups negotiate
         stuck = now - self._moved > _MEETING_SECONDS and any(
-            each._is_stranded for each in self.parts
+            each._waits_for_agreement for each in self.parts
         )
         ready = [each for number, each in self._ready.items() if number < self._base + ROUND_SIZE]
         free = [each.mark for each in self._unordered_requests()]

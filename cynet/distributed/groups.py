@@ -57,7 +57,7 @@ class GroupCommunication(Communication):
         return self._whole.rank_label(self._ranks[rank])
 
     @property
-    def _is_stranded(self):
+    def _waits_for_agreement(self):
         """True if this rank waits for others of the group to agree."""
         return bool(self._negotiation.is_open or self._ready) and not (self._flying or self._queue)
 

@@ -5,7 +5,7 @@ import threading
 from functools import lru_cache
 
 SAME_SIZE_HINT = "give step() the same number on all ranks (of fit: batches of the same size)"
-_FOR_A_STEP = " for a step with "
+_STEP_TERMS = " for a step with "
 SUM_DTYPES = ("float32", "float64", "int64", "int32", "uint8", "int8")  # dtypes of sums over ranks
 
 
@@ -96,7 +96,7 @@ def mismatch_advice(one, other):
     >>> mismatch_advice("barrier", "vote")
     'all ranks must make the same calls, of the same shapes and dtypes'
     """
-    (calls, _, settings), (others, _, _) = (each.partition(_FOR_A_STEP) for each in (one, other))
+    (calls, _, settings), (others, _, _) = (each.partition(_STEP_TERMS) for each in (one, other))
     if not settings or calls != others:
         return "all ranks must make the same calls, of the same shapes and dtypes"
     if settings.startswith("rescale_grad="):
@@ -118,7 +118,7 @@ def shorten_difference(one, other):
     if one == other:
         rows = [each.split("; ") if each else ["no optimizer"] for each in (terms, others)]
         return tuple(
-            f"{shorten_text(one)}{_FOR_A_STEP}{', '.join(each for each in mine if each not in his)}"
+            f"{shorten_text(one)}{_STEP_TERMS}{', '.join(each for each in mine if each not in his)}"
             for mine, his in (rows, rows[::-1])
         )
     parts, others = one.split(", '"), other.split(", '")

@@ -19,7 +19,7 @@ except ImportError:  # Windows
 
 _READING_SECONDS = 2.0  # seconds that a launcher has for reading this process's output
 
-_exit_state = {"code": None, "hooked": False}
+_exit_state = {"code": None, "hooked": False}  # exit code; whether hooks are installed
 
 
 def install_exit_hooks(find):
@@ -33,7 +33,7 @@ def install_exit_hooks(find):
     if _exit_state["hooked"]:
         return
     _exit_state["hooked"] = True
-    atexit.register(_at_exit, find)
+    atexit.register(_leave_job_at_exit, find)
     inner = sys.excepthook
 
     def hook(kind, error, trace):
@@ -87,7 +87,7 @@ def _unread_bytes(number):
         return 0
 
 
-def _at_exit(find):
+def _leave_job_at_exit(find):
     world = find()
     if world is None or world.size == 1 or world.pid != os.getpid():
         return

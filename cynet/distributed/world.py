@@ -298,7 +298,7 @@ class World:
 
 
 _world_lock = threading.Lock()
-_world = None
+_world = None  # of this process, after it has joined
 
 
 def world() -> World:

@@ -9,15 +9,15 @@
 #include <atomic>
 static std::atomic<long long> cynet_living{0};
 static inline void cynet_count_live(int more) { cynet_living.fetch_add(more); }
-static PyObject* cynet_live(PyObject*, PyObject*) { return PyLong_FromLongLong(cynet_living); }
+static PyObject* cynet_n_live(PyObject*, PyObject*) { return PyLong_FromLongLong(cynet_living); }
 #else
 static inline void cynet_count_live(int) {}
-static PyObject* cynet_live(PyObject*, PyObject*) { Py_RETURN_NONE; }  // counts no objects
+static PyObject* cynet_n_live(PyObject*, PyObject*) { Py_RETURN_NONE; }  // counts no objects
 #endif
 
 // Returns a Python function without arguments that returns the count, or None.
 static PyObject* cynet_live_counter() {
-  static PyMethodDef method = {"live", cynet_live, METH_NOARGS, nullptr};
+  static PyMethodDef method = {"live", cynet_n_live, METH_NOARGS, nullptr};
   return PyCFunction_New(&method, nullptr);
 }
 

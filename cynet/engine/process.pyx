@@ -36,7 +36,7 @@ cdef Engine* create_engine(bint naive, int workers) except NULL nogil:
     e.python.limit = INT_MAX
     _lock_registry()
     _free_idle_engines()
-    _adopt_engine(e)
+    _register_engine(e)
     _registry.store(0)
     return e
 
@@ -46,7 +46,7 @@ cdef void _lock_registry() noexcept nogil:
         thread_yield()
 
 
-cdef void _adopt_engine(Engine* e) noexcept nogil:
+cdef void _register_engine(Engine* e) noexcept nogil:
     global _engines
     e.next = _engines
     _engines = e

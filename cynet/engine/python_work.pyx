@@ -4,7 +4,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, malloc
 
 from .._engine cimport (
-    EngineDeleter, OprHandle, VarHandle, census, default_engine, delete_operator,
+    EngineDeleter, OprHandle, VarHandle, count_engine_work, default_engine, delete_operator,
     delete_variable, drop_engine, is_naive, make_engine, new_operator_on, new_sync_operator_on,
     new_variable_on, push, push_async_on, push_sync_on, wait_for_all_on,
     wait_for_var, kPython
@@ -85,7 +85,7 @@ cdef class _VariableHandles:
             raise OutOfMemoryError("no memory for the variables of a function")
         self.mutable_vars = self.const_vars + self.n_const
         for i, each in enumerate(reads + writes):
-            self.const_vars[i] = _live_handle(engine, each)
+            self.const_vars[i] = _checked_handle(engine, each)
 
     def __dealloc__(self):
         free(self.const_vars)
@@ -97,7 +97,7 @@ cdef tuple _check_variables(str name, values):
     return tuple(values)
 
 
-cdef VarHandle _live_handle(Engine engine, each) except NULL:
+cdef VarHandle _checked_handle(Engine engine, each) except NULL:
     if not isinstance(each, Variable):
         raise ArgumentTypeError(f"expected a variable of the engine, got {shown(each)}")
     cdef Variable var = <Variable>each
@@ -345,7 +345,7 @@ cdef class Engine:
         dev_type, dev_id = _device_codes(ctx)
         _check_operator(self, op)
         for each in op.variables:
-            _live_handle(self, each)
+            _checked_handle(self, each)
         with nogil:
             push(op.handle, dev_type, dev_id, priority)
 
@@ -400,7 +400,7 @@ cdef class Engine:
         >>> seen
         ['written', 'closed']
         """
-        cdef VarHandle handle = _live_handle(self, var)
+        cdef VarHandle handle = _checked_handle(self, var)
         cdef void* arg = NULL
         cdef EngineDeleter deleter = NULL
         if on_delete is not None:
@@ -427,7 +427,7 @@ cdef class Engine:
             What a function that was to write `var`, or one it depends on, raised: an
             `OperatorError`, also of the original's type. It is raised once; later functions run.
         """
-        cdef VarHandle handle = _live_handle(self, var)
+        cdef VarHandle handle = _checked_handle(self, var)
         with nogil:
             wait_for_var(handle)
 
@@ -467,7 +467,7 @@ cdef class Engine:
         >>> e.census()["variables"], e.census()["pending"]
         (1, 0)
         """
-        return census(self.handle)
+        return count_engine_work(self.handle)
 
 
 cdef class ThreadedEngine(Engine):

@@ -155,7 +155,7 @@ cdef bint enqueue_run(
         link.run = run
         link.var = var
         link.write = True
-        _add_unlocked(&var.pending_writes, 1)
+        _add_under_lock(&var.pending_writes, 1)
         if var.readers or var.head != NULL:
             append_link(var, link)
             missing += 1
@@ -166,7 +166,7 @@ cdef bint enqueue_run(
     return missing == 0
 
 
-cdef inline void _add_unlocked(atomic[int]* number, int change) noexcept nogil:
+cdef inline void _add_under_lock(atomic[int]* number, int change) noexcept nogil:
     """Add without an atomic instruction: only the holder of the lock writes."""
     number.store(number.load(memory_order_relaxed) + change, memory_order_release)
 
@@ -251,7 +251,7 @@ cdef inline void release_link(Engine* e, Run* run, Link* link, Failure* failure)
         if failure != NULL:
             _set_failure(var, failure)
         var.writes += 1
-        _add_unlocked(&var.pending_writes, -1)
+        _add_under_lock(&var.pending_writes, -1)
     else:
         var.readers -= 1
         var.pending_reads -= 1

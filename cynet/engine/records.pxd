@@ -30,7 +30,7 @@ cdef enum RunKind:
 cdef enum:
     N_BINS = 30  # free lists of run blocks: bin i holds blocks of 1 << i links
     LINE_BYTES = 64  # size of a cache line
-    MAX_GPUS = 64
+    MAX_GPUS = 64  # maximum number of GPUs of an engine
     MAX_WAITING = 1000  # maximum number of functions of a pool that block, each with a thread
 
 ctypedef Failure* FailurePointer

@@ -33,7 +33,7 @@ cdef extern from "Python.h":
 cdef int64_t SPIN_BEFORE_YIELD_NS = 8 * 1000  # a thread spins so long before it yields
 cdef int64_t LOST_CORE_NS = 100 * 1000  # a longer gap in a spin: the core was lost
 cdef int64_t BRIEF_SPIN_FACTOR = 32  # for this multiple of the lost time spins stay brief
-cdef int64_t MAX_BRIEF_NS = 500 * 1000 * 1000
+cdef int64_t MAX_BRIEF_NS = 500 * 1000 * 1000  # longest time that spins stay brief
 cdef atomic[int64_t] _brief_until
 
 cdef struct Frame:
@@ -155,7 +155,7 @@ cdef void add_failure(Engine* e, Failure* failure) noexcept nogil:
 
 
 cdef void run_on_this_thread(Engine* e, Run* run) noexcept nogil:
-    _run_one(e, run)
+    _run_and_finish(e, run)
     if e.naive:
         run_ready(e)
 
@@ -175,10 +175,10 @@ cdef void _run_ready_of(Engine* e, Pool* pool) noexcept nogil:
         unlock(e)
         run_unlock_actions(e, &after)
         if run != NULL:
-            _run_one(e, run)
+            _run_and_finish(e, run)
 
 
-cdef void _run_one(Engine* e, Run* run) noexcept nogil:
+cdef void _run_and_finish(Engine* e, Run* run) noexcept nogil:
     cdef UnlockActions after
     cdef Failure* failure
     clear_actions(&after)
@@ -196,22 +196,22 @@ cdef void _run_one(Engine* e, Run* run) noexcept nogil:
 # ---- workers
 
 cdef void plan_wakeups(Engine* e, UnlockActions* after) noexcept nogil:
-    _publish_pool(&e.native)
+    _publish_ready_count(&e.native)
     if e.naive:
         return
-    _publish_pool(&e.python)
+    _publish_ready_count(&e.python)
     if e.native.ready > e.native.coming:
-        _call_workers(e, &e.native, after)
+        _plan_pool_wakeups(e, &e.native, after)
     if e.python.ready > e.python.coming:
-        _call_workers(e, &e.python, after)
+        _plan_pool_wakeups(e, &e.python, after)
     for pool in e.gpus:
         if pool != NULL:
-            _publish_pool(pool)
+            _publish_ready_count(pool)
             if pool.ready > pool.coming:
-                _call_workers(e, pool, after)
+                _plan_pool_wakeups(e, pool, after)
 
 
-cdef inline void _publish_pool(Pool* pool) noexcept nogil:
+cdef inline void _publish_ready_count(Pool* pool) noexcept nogil:
     if pool.published.load(memory_order_relaxed) != pool.ready:
         pool.published.store(pool.ready, memory_order_release)
 
@@ -221,11 +221,11 @@ cdef void plan_push_wakeups(Engine* e, UnlockActions* after) noexcept nogil:
     if bulk_size > 1:
         bulk_count += 1
         if bulk_count < bulk_size:
-            _publish_pool(&e.native)
-            _publish_pool(&e.python)
+            _publish_ready_count(&e.native)
+            _publish_ready_count(&e.python)
             for pool in e.gpus:
                 if pool != NULL:
-                    _publish_pool(pool)
+                    _publish_ready_count(pool)
             return
         bulk_count = 0
     plan_wakeups(e, after)
@@ -239,7 +239,7 @@ cdef int set_pushes_per_wakeup(int size) noexcept nogil:
     return before
 
 
-cdef void _call_workers(Engine* e, Pool* pool, UnlockActions* after) noexcept nogil:
+cdef void _plan_pool_wakeups(Engine* e, Pool* pool, UnlockActions* after) noexcept nogil:
     cdef Worker* worker
     while pool.ready > pool.coming and pool.active < pool.limit and not e.closing:
         worker = pool.idle

@@ -57,8 +57,8 @@ cdef extern from *:
 cdef enum:  # kinds of records
     NESTED_SPAN = 0    # a span that nests in the other spans of its thread
     FREE_SPAN = 1      # a span that may overlap other spans
-    MARK = 2
-    COUNTER = 3
+    MARK = 2  # a point in time
+    COUNTER = 3  # a counter's value
 
 cdef int tracing = 0
 cdef int _chosen_kinds = SYMBOLIC | IMPERATIVE | MEMORY | SPANS | OBJECTS

@@ -32,7 +32,7 @@ cdef extern from "Python.h" nogil:
     int PyErr_CheckSignals() noexcept
 
 cdef int64_t SIGNAL_CHECK_NS = 50 * 1000 * 1000  # a waiting thread checks for Ctrl-C so often
-cdef int64_t SPIN_NS = 30 * 1000
+cdef int64_t SPIN_NS = 30 * 1000  # for this time a waiting thread spins before it sleeps
 cdef int SOON_SPINS = 256  # spins before a wait takes the lock
 
 
@@ -40,7 +40,7 @@ cdef int wait_var(Var* var, bint reads) except -1 nogil:
     cdef Engine* e = var.engine
     cdef PyObject* error
     cdef int64_t remaining
-    if not reads and _is_done_soon(e, var):
+    if not reads and _is_done_after_spin(e, var):
         return 0
     lock(e)
     reset_after_fork(e, var)
@@ -54,7 +54,7 @@ cdef int wait_var(Var* var, bint reads) except -1 nogil:
         if reads and is_held_by_thread(var, False):
             unlock(e)
             _refuse_wait("write to a variable it reads")
-        _wait_among(e, &var.waiters, reads, remaining)
+        _wait_in_list(e, &var.waiters, reads, remaining)
         lock(e)
     error = take_error(e, var)
     unlock(e)
@@ -63,7 +63,7 @@ cdef int wait_var(Var* var, bint reads) except -1 nogil:
     return 0
 
 
-cdef bint _is_done_soon(Engine* e, Var* var) noexcept nogil:
+cdef bint _is_done_after_spin(Engine* e, Var* var) noexcept nogil:
     """Return whether all writers end within a short spin and none has failed; takes no lock."""
     cdef int spins = 0
     if var.epoch != e.epoch:
@@ -76,7 +76,7 @@ cdef bint _is_done_soon(Engine* e, Var* var) noexcept nogil:
     return var.failure.load(memory_order_acquire) == NULL
 
 
-cdef int _wait_among(Engine* e, Waiter** waiters, bint reads, int64_t remaining) except -1 nogil:
+cdef int _wait_in_list(Engine* e, Waiter** waiters, bint reads, int64_t remaining) except -1 nogil:
     """Append a waiter to the list and wait. The lock is held at the start and free at the end."""
     cdef UnlockActions after
     cdef Waiter waiter
@@ -86,7 +86,7 @@ cdef int _wait_among(Engine* e, Waiter** waiters, bint reads, int64_t remaining)
         return _refuse_stopped()
     if nests_too_deep():
         unlock(e)
-        return _refuse_depth()
+        return _refuse_deep_nesting()
     clear_actions(&after)
     waiter.before = e.seq + 1
     waiter.remaining = remaining
@@ -97,7 +97,7 @@ cdef int _wait_among(Engine* e, Waiter** waiters, bint reads, int64_t remaining)
     plan_wakeups(e, &after)  # workers may still sleep inside of `bulk`
     unlock(e)
     run_unlock_actions(e, &after)
-    code = _await_waiter(&waiter)
+    code = _spin_or_sleep(&waiter)
     if code:
         lock(e)  # a signalling thread no longer uses the waiter once the lock is free
         if waiter.state.load() != kDone:
@@ -114,7 +114,7 @@ cdef int wait_all(Engine* e) except -1 nogil:
         _refuse_wait("all functions")
     lock(e)
     if e.pending:
-        _wait_among(e, &e.waiters, True, e.pending)
+        _wait_in_list(e, &e.waiters, True, e.pending)
         lock(e)
     for failure in e.failures:
         errors.push_back(failure.error)
@@ -150,7 +150,7 @@ cdef int _refuse_stopped() except -1 nogil:
         raise CynetError("the engine has stopped: what is still pending will not run")
 
 
-cdef int _refuse_depth() except -1 nogil:
+cdef int _refuse_deep_nesting() except -1 nogil:
     with gil:
         raise NestingError(
             f"{MAX_WAITING} functions of the engine wait for others: does an operator use itself?")
@@ -158,7 +158,7 @@ cdef int _refuse_depth() except -1 nogil:
 
 # ---- sleeping
 
-cdef int _await_waiter(Waiter* waiter) noexcept nogil:
+cdef int _spin_or_sleep(Waiter* waiter) noexcept nogil:
     """Return 0 if done in the spin, 1 if done after a sleep, -1 if a signal handler raised."""
     cdef bint worker = is_on_worker()
     cdef PyThreadState* saved = NULL

@@ -53,7 +53,7 @@ def allocate_named(
         raise with_message(error, f"no memory for {what}: {error}") from None
 
 
-def zeros_for(values: Iterable[Value | None]) -> list[Any]:
+def zeros_for_values(values: Iterable[Value | None]) -> list[Any]:
     """Return an array of zeros for each value of a graph; None for None."""
     return [
         None

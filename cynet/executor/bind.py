@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.dtype import name_of, scalar_type
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
 from ..context import read_context
-from ..graph.collector import collector_paused
+from ..graph.collector import garbage_collector_paused
 from ..graph.gradient import REQUEST_CODES
 from ..graph.infer import infer_shapes, infer_types, structure_of
 from ..graph.placement import place_nodes
@@ -81,7 +81,7 @@ def _grad_requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
     return requests
 
 
-@collector_paused()
+@garbage_collector_paused()
 def bind(
     symbol: Symbol,
     ctx: ContextLike,
@@ -191,7 +191,7 @@ def _check_shapes(
     return shapes
 
 
-@collector_paused()
+@garbage_collector_paused()
 def simple_bind(
     symbol: Symbol,
     ctx: ContextLike,

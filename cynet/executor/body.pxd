@@ -45,5 +45,5 @@ cdef class BodyPlan:
     cdef void begin_run(self, OpContext* ctx) noexcept nogil
     # Run forward or backward of iteration t; `outer` is the Operator that does so.
     cdef int run_steps(self, OpContext* ctx, bint backward, int64_t t, void* outer) except -1 nogil
-    cdef int _fail(self, int64_t t) except -1
+    cdef int _raise_run_error(self, int64_t t) except -1
     cdef int _add_python_operators(self, graph, dict operators) except -1

@@ -123,11 +123,11 @@ cdef class BodyPlan:
             self.run.current = index
             if run_step(tables, index, &self.run, &ctx.run_ctx) == -1:
                 with gil:
-                    self._fail(t)
+                    self._raise_run_error(t)
             index += 1
         return 0
 
-    cdef int _fail(self, int64_t t) except -1:
+    cdef int _raise_run_error(self, int64_t t) except -1:
         try:
             _raise_pending()
         except BaseException as error:

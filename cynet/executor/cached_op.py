@@ -18,7 +18,7 @@ from ..base.errors import (
     with_message,
 )
 from ..graph import pipeline
-from ..graph.collector import collector_paused
+from ..graph.collector import garbage_collector_paused
 from ..graph.compile import lower
 from ..graph.infer import Structure, infer_shapes, infer_types
 from ..graph.ir import Value
@@ -34,7 +34,7 @@ from .call_by_call import is_call_by_call_due, resolve
 from .constant_inputs import ConstantInputs
 from .operators import compute_constants, create_operators
 from .plan_cache import PlanCache, bytes_of_graph
-from .rebind import ArgumentSlots, Lease, call_signature, fresh_arrays, placeholder
+from .rebind import ArgumentSlots, Lease, call_signature, placeholder, unwritten_arrays
 from .replay import gradients
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ class CachedOp:
 class _Program:
     """The graph of one signature, and its instances: plans that no run uses now."""
 
-    @collector_paused()
+    @garbage_collector_paused()
     def __init__(
         self, op: CachedOp, arrays: list[NDArray], wants: tuple[int, ...], training: bool
     ) -> None:
@@ -415,7 +415,7 @@ class _ProgramInstance:
         self.saved_arena = None
         values = self.program.graph.outputs
         try:
-            outputs: list[NDArray] = fresh_arrays(values, self.program.fakes, arrays)
+            outputs: list[NDArray] = unwritten_arrays(values, self.program.fakes, arrays)
         except OutOfMemoryError as error:
             names = ", ".join(f"{v.name!r} of shape {v.shape}" for v in values[:10])
             raise with_message(error, f"no memory for outputs, {names}: {error}") from None
@@ -462,7 +462,7 @@ class _ProgramInstance:
             operator.memory_owner = (*operator.memory_owner, heads, targets)
         self.plan.run_backward(training)
 
-    def scratch_for(self, k: int) -> NDArray:
+    def scratch_gradient(self, k: int) -> NDArray:
         """Return a temporary for the gradient of input `k`; it is added to its target later."""
         if k not in self.scratch:
             program = self.program
@@ -525,12 +525,12 @@ class _PlanNode(StepNode):  # type: ignore[misc]  # compiled
         targets, requests = walk.gradient_targets(self, program.wanted)
         sums: list[tuple[NDArray, NDArray]] = []
         if requests != program.planned or program.adds:
-            sums = self._replace_unwritable(targets, requests)
+            sums = self._replace_unwritable_targets(targets, requests)
         instance.backward(heads, targets, self.training, walk.retain)
         for array, part in sums:
             elemwise_add(array, part, out=array)
 
-    def _replace_unwritable(
+    def _replace_unwritable_targets(
         self, targets: list[Any], requests: Sequence[int]
     ) -> list[tuple[NDArray, NDArray]]:
         """Replace targets that the plan cannot write; returns pairs (target, temporary) to add."""
@@ -539,7 +539,7 @@ class _PlanNode(StepNode):  # type: ignore[misc]  # compiled
             array, request = targets[k], requests[k]
             apart = id(array) in taken  # the same array is another input's target
             if array is None or (request == _ADD and (planned != _ADD or apart)):
-                targets[k] = instance.scratch_for(k)
+                targets[k] = instance.scratch_gradient(k)
                 if array is not None:
                     sums.append((array, targets[k]))
                 request = _WRITE

@@ -164,12 +164,12 @@ def _property_key(prop):
     if prop.users or not type(prop).__module__.startswith("cynet."):
         return None
     attributes = sorted(vars(prop).items())
-    if all(_is_plain(value) for _, value in attributes):
+    if all(_has_exact_repr(value) for _, value in attributes):
         return type(prop), repr(attributes)  # repr distinguishes 1, 1.0 and True
     return None
 
 
-def _is_plain(value):
+def _has_exact_repr(value):
     if type(value) in (tuple, list):
-        return all(map(_is_plain, value))
+        return all(map(_has_exact_repr, value))
     return value is None or type(value) in (int, float, bool, str)

@@ -100,7 +100,7 @@ cdef class GraphCalls:
     cdef dict leading    # set of variables -> whether each output depends on one
 
     def __init__(self, structure, list inputs not None):
-        structure.find_kinds()
+        structure.number_node_kinds()
         positions = {entry: i for i, entry in enumerate(structure.entries)}
         names = {node.name: positions[node, 0] for node in structure.variables}
         self.n_values, self.structure, self.leading = len(positions), structure, {}
@@ -118,7 +118,7 @@ cdef class GraphCalls:
             self.rows.append((node, kind, sources, made))
             self.sources.append([positions[entry] for entry in sources])
             self.made.append([positions[entry] for entry in made[:prop.num_visible_outputs()]])
-        self._find_dead()
+        self._find_last_uses()
 
     def needs_head_gradients(self, wanted):
         """Return for each output whether it needs a gradient from the user: it depends on a
@@ -137,7 +137,7 @@ cdef class GraphCalls:
             found = self.leading[wanted] = [entry in needed for entry in self.structure.heads]
         return found
 
-    cdef int _find_dead(self) except -1:
+    cdef int _find_last_uses(self) except -1:
         cdef Py_ssize_t i
         seen = set(self.heads)
         for i in range(len(self.rows) - 1, -1, -1):

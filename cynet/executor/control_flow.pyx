@@ -22,7 +22,7 @@ cdef enum:
     kInput = 2
     kAux = 3
 
-cdef struct Feed:
+cdef struct FeedSource:
     int kind
     size_t index
 
@@ -49,8 +49,8 @@ cdef bint is_true(const void* at, int dtype) noexcept nogil:
     return (<const char*>at)[0] != 0
 
 
-cdef int read_feeds(body, vector[Feed]* out) except -1:
-    cdef Feed feed
+cdef int read_feeds(body, vector[FeedSource]* out) except -1:
+    cdef FeedSource feed
     for kind, index in body.feeds:
         feed.kind, feed.index = kind, index
         out.push_back(feed)
@@ -61,7 +61,7 @@ cdef class BodiesOperator(Operator):
     # The base class of LoopOperator and BranchOperator.
     cdef object prop
     cdef BodyPlan condition
-    cdef vector[Feed] condition_feeds
+    cdef vector[FeedSource] condition_feeds
     cdef vector[int64_t] arenas
     cdef size_t n_inputs, n_visible
     cdef int64_t predicate, header
@@ -81,16 +81,16 @@ cdef class BodiesOperator(Operator):
             read_feeds(prop.condition, &self.condition_feeds)
             self.predicate = prop.predicate
             self.predicate_dtype = dtype_code(prop.condition.graph.outputs[0].dtype)
-            self._note_body("condition", self.condition)
+            self._add_body("condition", self.condition)
 
-    def _note_body(self, word, BodyPlan plan):
+    def _add_body(self, word, BodyPlan plan):
         self.plans.append((word, plan))
         if plan.runs_python:
             self.runs_python = True
         # only one thread at a time may run it: the plans' tables hold a run's addresses
         self.stateful = True
 
-    cdef int check(self, const int* req) except -1 nogil:
+    cdef int refuse_requests(self, const int* req) except -1 nogil:
         cdef size_t i
         for i in range(self.n_visible):
             if req[i] == kNullOp or req[i] == kAddTo:
@@ -110,7 +110,7 @@ cdef class LoopOperator(BodiesOperator):
     """Runs a body for each row, or while a condition holds, and passes states from run to run."""
 
     cdef BodyPlan body
-    cdef vector[Feed] feeds
+    cdef vector[FeedSource] feeds
     cdef int64_t runs, saved, stride
     cdef size_t n_stacked, n_states
     cdef bint back, blocked
@@ -128,7 +128,7 @@ cdef class LoopOperator(BodiesOperator):
         BodiesOperator.__init__(self, prop)
         body, = prop.bodies
         self.body = BodyPlan(body)
-        self._note_body("body", self.body)
+        self._add_body("body", self.body)
         read_feeds(body, &self.feeds)
         self.runs, self.saved, self.stride = prop.runs, prop.saved, prop.stride
         self.n_stacked, self.back, self.blocked = prop.n_stacked, prop.back, prop.blocked
@@ -167,7 +167,7 @@ cdef class LoopOperator(BodiesOperator):
             return reserve + self.offset[i] + t * self.stride
         return space + (self.other_offset[i] if t & 1 else self.offset[i])
 
-    cdef void set_inputs(self, void* plan, const vector[Feed]* feeds, const TBlob* in_data,
+    cdef void set_inputs(self, void* plan, const vector[FeedSource]* feeds, const TBlob* in_data,
                          const TBlob* aux, char* reserve, char* space, int64_t t) noexcept nogil:
         """Set the inputs of the body, or of the condition, for run t."""
         cdef size_t p, index
@@ -194,7 +194,7 @@ cdef class LoopOperator(BodiesOperator):
         cdef int64_t t = 0, left
         cdef size_t i
         cdef char* at
-        self.check(req)
+        self.refuse_requests(req)
         self.body.begin_run(ctx)
         self.body.put_arena(space + self.arenas[0])
         if self.condition is not None:
@@ -330,7 +330,7 @@ cdef class BranchOperator(BodiesOperator):
     """Runs one of two bodies, chosen by a condition."""
 
     cdef BodyPlan then, other
-    cdef vector[Feed] then_feeds, other_feeds
+    cdef vector[FeedSource] then_feeds, other_feeds
     cdef vector[int64_t] then_dumps, other_dumps
     cdef bint back, blocked
     cdef int64_t saved
@@ -339,8 +339,8 @@ cdef class BranchOperator(BodiesOperator):
         BodiesOperator.__init__(self, prop)
         first, second = prop.bodies
         self.then, self.other = BodyPlan(first), BodyPlan(second)
-        self._note_body("then", self.then)
-        self._note_body("else", self.other)
+        self._add_body("then", self.then)
+        self._add_body("else", self.other)
         read_feeds(first, &self.then_feeds)
         read_feeds(second, &self.other_feeds)
         self.back, self.blocked, self.saved = prop.back, prop.blocked, prop.saved
@@ -349,7 +349,7 @@ cdef class BranchOperator(BodiesOperator):
         for offset in prop.dumps[1]:
             self.other_dumps.push_back(offset)
 
-    cdef void set_inputs(self, void* plan, const vector[Feed]* feeds, const TBlob* in_data,
+    cdef void set_inputs(self, void* plan, const vector[FeedSource]* feeds, const TBlob* in_data,
                          const TBlob* aux) noexcept nogil:
         cdef size_t p, index
         cdef void* at
@@ -365,7 +365,7 @@ cdef class BranchOperator(BodiesOperator):
         cdef void* plan
         cdef size_t i
         cdef bint chosen
-        self.check(req)
+        self.refuse_requests(req)
         self.condition.begin_run(ctx)
         self.condition.run.seed ^= 1
         self.condition.put_arena(space + self.arenas[0])
@@ -391,7 +391,7 @@ cdef class BranchOperator(BodiesOperator):
         cdef char* space = <char*>out_data[self.n_visible + 1].data
         cdef bint chosen = (<int64_t*>reserve)[0] != 0
         cdef void* plan = <void*>self.then if chosen else <void*>self.other
-        cdef vector[Feed]* feeds = &self.then_feeds if chosen else &self.other_feeds
+        cdef vector[FeedSource]* feeds = &self.then_feeds if chosen else &self.other_feeds
         cdef vector[int64_t]* dumps = &self.then_dumps if chosen else &self.other_dumps
         cdef size_t i, p
         cdef void* at

@@ -12,7 +12,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeErr
 from ..base.guard import guarded
 from ..base.observers import executor_observers
 from ..graph import pipeline
-from ..graph.collector import collector_paused
+from ..graph.collector import garbage_collector_paused
 from ..graph.compile import lower
 from ..graph.describe import describe
 from ..graph.infer import Structure, infer_types
@@ -22,7 +22,7 @@ from ..graph.verify import verify_memory
 from ..ndarray import NDArray, array, empty
 from ..operator.checks.shapes import known_shape
 from ..symbol.node import fixed_arguments
-from .arena_pool import ArenaLease, ArenaPool, allocate_named, arena_size, zeros_for
+from .arena_pool import ArenaLease, ArenaPool, allocate_named, arena_size, zeros_for_values
 from .cached_results import cached_groups
 from .constant_inputs import ConstantInputs
 from .gpu_step import GpuStep, joins_steps
@@ -148,11 +148,11 @@ class Executor(PostponedPlan, Monitoring):
         pairs = [(self.arg_dict[n], number) for n, number in fixed.items() if n in self.arg_dict]
         shared = shared_exec._constant_inputs if shared_exec is not None else None
         self._constant_inputs: Any = ConstantInputs(pairs, shared) if pairs else None
-        if not self._postpone(inferred):
+        if not self._postpone_plan(inferred):
             self._build(inferred)
 
     # --- building ---------------------------------------------------------------------------------
-    @collector_paused()
+    @garbage_collector_paused()
     def _build(self, inferred: tuple[Any, Any] = (None, None)) -> None:
         """Run the passes and build the native plan; outputs keep their arrays if built again.
 
@@ -190,12 +190,12 @@ class Executor(PostponedPlan, Monitoring):
             verify_memory(graph, () if watched else python)
         self._graph = graph
         if not hasattr(self, "outputs"):
-            self.outputs = zeros_for(graph.outputs)
-        self._heads = zeros_for(graph.heads)
+            self.outputs = zeros_for_values(graph.outputs)
+        self._heads = zeros_for_values(graph.heads)
         self._takes_heads = any(head is not None for head in self._heads)
         self._waits = bool(graph.grads)
         fixed, self.cached_results = compute_constants(graph), []
-        self._arrays = {**self._arrays_of(graph), **fixed}
+        self._arrays = {**self._graph_arrays(graph), **fixed}
         for group in cached_groups(graph):
             self.cached_results.append(
                 group.result([self._arrays[source] for source in group.sources])
@@ -246,7 +246,7 @@ class Executor(PostponedPlan, Monitoring):
         arrays.update((value, self.grad_dict[name]) for name, value in graph.grads.items())
         return arrays
 
-    def _arrays_of(self, graph: Graph) -> dict[Value, NDArray]:
+    def _graph_arrays(self, graph: Graph) -> dict[Value, NDArray]:
         arrays = self._bound_arrays(graph)
         arrays.update(zip(graph.outputs, self.outputs))
         arrays.update((v, a) for v, a in zip(graph.heads, self._heads) if v is not None)

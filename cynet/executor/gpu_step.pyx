@@ -15,7 +15,7 @@ from libcpp.vector cimport vector
 from .._engine cimport VarHandle, kInline, push_sync
 from .._executor cimport Plan, end_run, new_run, enqueue_segment
 from .._typedefs cimport RunContext, kGPU
-from ..cuda.graphs cimport Recording, hold, prepare, release
+from ..cuda.graphs cimport Recording, hold, init_recording, release
 from ..cuda.graphs cimport run as run_recorded
 from .tables cimport PlanRun, Segment, Tables, is_timed
 from .update_step cimport UpdateStep
@@ -124,7 +124,7 @@ cdef class GpuStep:
                 last += 1
             part = new Part()
             part.first, part.last, part.dev_id = first, last, segment.dev_id
-            prepare(&part.recording, False)
+            init_recording(&part.recording, False)
             self.parts.push_back(part)
             part.updates = (last == n and update is not None and _is_recordable(segment)
                             and update.dev_type == kGPU and update.dev_id == segment.dev_id)

@@ -74,7 +74,7 @@ class PostponedPlan:
         if len(met) > _MAX_SIGNATURES:
             met.pop(next(iter(met)))
 
-    def _postpone(self, inferred: tuple[Any, Any]) -> bool:
+    def _postpone_plan(self, inferred: tuple[Any, Any]) -> bool:
         """Return whether this executor begins without a plan; `inferred`: see Executor."""
         structure, shapes, trains = self._structure, inferred[0], self._needs_gradients()
         met = structure.met[trains]

@@ -36,7 +36,7 @@ def placeholder(size_t number, value):
                         dtype_flag(value.dtype), value.ctx.device_typeid, value.ctx.device_id, None)
 
 
-def fresh_arrays(list values, dict placeholders, list inputs):
+def unwritten_arrays(list values, dict placeholders, list inputs):
     """Return new arrays, without values until a run has written them: mx.nd's if all inputs are,
     else mx.np's."""
     cdef NDArrayBase like, out
@@ -57,22 +57,22 @@ def fresh_arrays(list values, dict placeholders, list inputs):
 
 cdef enum UseKind:
     BLOB = 0     # the address of an array
-    STATE = 1     # the state of a CachedGroup
+    STATE = 1     # the state of a CachedStepGroup
     WATCHED = 2   # the chunk of a gradient and its nonzero rows
     PROMISED = 3  # a chunk without values until a segment has run
 
-cdef struct Use:
+cdef struct SlotUse:
     # A place in the tables that holds the address, state or chunk of a slot.
     UseKind kind
     size_t slot, index, position
     int64_t offset          # offset from the array's first byte
 
-cdef struct Change:
-    Use use
+cdef struct SlotChange:
+    SlotUse use
     void* value             # an address, Chunk*, or CachedState* (a reference)
     RowSet* rows
 
-cdef struct Patch:
+cdef struct TablePatch:
     Tables* tables
     size_t n                # number of changes, which follow the struct
     bint full               # the patch replaces all slots
@@ -86,15 +86,15 @@ cdef cppclass Slot:
     bint watched
     bint is_source          # groups of cached steps read the slot
     RowSet* rows
-    vector[Use] uses
+    vector[SlotUse] uses
     vector[size_t] segments  # segments that use the slot's variable
 
 ctypedef Slot* SlotPointer
 
 
 cdef int _apply_patch(void* arg, RunContext* run_ctx) except -1 nogil:
-    cdef Patch* patch = <Patch*>arg
-    cdef Change* change = <Change*>(patch + 1)
+    cdef TablePatch* patch = <TablePatch*>arg
+    cdef SlotChange* change = <SlotChange*>(patch + 1)
     cdef Tables* tables = patch.tables
     cdef size_t k
     if patch.full:
@@ -120,8 +120,8 @@ cdef int _apply_patch(void* arg, RunContext* run_ctx) except -1 nogil:
     return 0
 
 
-cdef void _append_changes(const Slot* slot, vector[Change]* changes) noexcept nogil:
-    cdef Change change
+cdef void _append_changes(const Slot* slot, vector[SlotChange]* changes) noexcept nogil:
+    cdef SlotChange change
     cdef size_t i
     for i in range(slot.uses.size()):
         change.use, change.rows = slot.uses[i], slot.rows
@@ -130,8 +130,8 @@ cdef void _append_changes(const Slot* slot, vector[Change]* changes) noexcept no
 
 
 cdef void _end_patch(void* arg) noexcept nogil:
-    cdef Patch* patch = <Patch*>arg
-    cdef Change* change = <Change*>(patch + 1)
+    cdef TablePatch* patch = <TablePatch*>arg
+    cdef SlotChange* change = <SlotChange*>(patch + 1)
     if not patch.applied:  # an earlier function has failed
         patch.tables.stale.store(True)
         for _ in range(patch.n):
@@ -226,7 +226,7 @@ cdef class ArgumentSlots:
 
     cdef int _note_use(self, UseKind kind, size_t index, void* data) except -1:
         cdef size_t number = placeholder_number(data)
-        cdef Use use
+        cdef SlotUse use
         if number >= self.slots.size():
             return 0
         use.kind, use.slot, use.index, use.position = kind, number, index, 0
@@ -236,7 +236,7 @@ cdef class ArgumentSlots:
 
     cdef int _note_chunk(self, UseKind kind, size_t index, size_t position, Chunk* chunk) except -1:
         cdef size_t i
-        cdef Use use
+        cdef SlotUse use
         use.kind, use.index, use.position, use.offset = kind, index, position, 0
         for i in range(self.slots.size()):
             if self.slots[i].chunk == chunk:
@@ -263,19 +263,19 @@ cdef class ArgumentSlots:
         Returns bool: whether a source of what the plan keeps is another one than before: then
         `bind_cached` comes next.
         """
-        cdef vector[Change] changes
+        cdef vector[SlotChange] changes
         return self._bind_arrays(first, arrays, &changes)
 
     def bind_cached(self, size_t first, list cached):
         """Set the CachedResult of each slot from `first` on, and of each group of cached steps."""
-        cdef vector[Change] changes
+        cdef vector[SlotChange] changes
         self.plan.cached[:] = cached  # pushed functions hold their own references
         self._add_states(&changes)
         self._bind_arrays(first, [(<CachedResult>each).array for each in cached], &changes)
 
-    cdef int _add_states(self, vector[Change]* changes) except -1:
+    cdef int _add_states(self, vector[SlotChange]* changes) except -1:
         """Append the states of the plan's cached results to `changes`."""
-        cdef Change change
+        cdef SlotChange change
         cdef size_t i
         change.rows = NULL
         change.use.kind, change.use.position, change.use.offset = STATE, 0, 0
@@ -286,7 +286,7 @@ cdef class ArgumentSlots:
                 changes.push_back(change)
         return 0
 
-    cdef bint _bind_arrays(self, size_t first, list arrays, vector[Change]* changes) except -1:
+    cdef bint _bind_arrays(self, size_t first, list arrays, vector[SlotChange]* changes) except -1:
         cdef unordered_set[size_t] segments
         cdef size_t i, k
         cdef Slot* slot
@@ -319,17 +319,17 @@ cdef class ArgumentSlots:
             self._rebuild_variables(k)
         return exchanged
 
-    cdef int _push_changes(self, vector[Change]* changes, bint full) except -1:
+    cdef int _push_changes(self, vector[SlotChange]* changes, bint full) except -1:
         cdef Tables* tables = self.plan.tables
         cdef size_t n = changes.size(), i
-        cdef Patch* patch = <Patch*>malloc(sizeof(Patch) + n * sizeof(Change))
-        cdef Change* to
+        cdef TablePatch* patch = <TablePatch*>malloc(sizeof(TablePatch) + n * sizeof(SlotChange))
+        cdef SlotChange* to
         cdef vector[VarHandle] vars
         if patch == NULL:
             raise OutOfMemoryError("no memory to give a plan its arrays")
         tables.references.fetch_add(1)
         patch.tables, patch.n, patch.full, patch.applied = tables, n, full, False
-        to = <Change*>(patch + 1)
+        to = <SlotChange*>(patch + 1)
         for i in range(n):
             to[i] = changes[0][i]
         for i in range(tables.segments.size()):

@@ -44,7 +44,7 @@ def _replay_graph(
             continue
         inputs = tuple(values[entry] for entry in node.inputs)
         if getattr(node.prop, "subgraphs", ()):
-            values.update(((node, i), v) for i, v in enumerate(_run_graphs(node, inputs, where)))
+            values.update(((node, i), v) for i, v in enumerate(_run_subgraphs(node, inputs, where)))
             continue
         shapes = [array.shape for array in inputs[: node.num_args]]
         if ResourceRequest.random in node.prop.forward_resource(shapes):
@@ -58,7 +58,7 @@ def _replay_graph(
     return [values[entry] for entry in heads]
 
 
-def _run_graphs(node: Node, inputs: Sequence[NDArray], where: str) -> list[NDArray]:
+def _run_subgraphs(node: Node, inputs: Sequence[NDArray], where: str) -> list[NDArray]:
     """Compute the outputs of a control flow node by the functions of ``mx.nd.contrib``."""
     prop = node.prop
 

@@ -22,7 +22,7 @@ cdef struct NativeStep:
     const char* node
     uint64_t random    # number of random streams drawn by the earlier steps
     Chunk* watched     # memory of a gradient whose nonzero rows are recorded, or NULL
-    CachedGroup* cached  # group of the step, if its results are cached; else NULL
+    CachedStepGroup* cached  # group of the step, if its results are cached; else NULL
 
 cdef cppclass CachedState:
     # The validity of a CachedResult (cached_results.pxd). `valid` and `seen` are guarded by the
@@ -33,7 +33,7 @@ cdef cppclass CachedState:
     vector[Chunk*] sources
     vector[unsigned] seen    # version of each source when the steps ran
 
-cdef cppclass CachedGroup:
+cdef cppclass CachedStepGroup:
     # Steps whose result is cached until one of its sources is written. Guarded by
     # the variable of their segment, in which they all lie.
     # Its first step, which decides whether to run, and its last, which completes it.
@@ -80,7 +80,7 @@ cdef cppclass Tables:
     vector[int] reqs
     vector[Resource] resources
     vector[Segment*] segments
-    vector[CachedGroup*] cached
+    vector[CachedStepGroup*] cached
     vector[void*] slot_addresses     # present address of each slot (rebind.pyx)
     atomic[bint] stale      # an exchange of addresses failed (rebind.pyx)
     atomic[bint] profiled
@@ -134,7 +134,7 @@ cdef inline Recording* recording_of(PlanRun* run) noexcept nogil:
         found = recording_at(&segment.by_address[run.is_train], &at, segment.dev_id)
     return found if found != NULL else &segment.recordings[run.is_train]
 
-cdef inline void note_written(Segment* segment) noexcept nogil:
+cdef inline void mark_written(Segment* segment) noexcept nogil:
     cdef Chunk* chunk
     for chunk in segment.promised:
         chunk.written = True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .. import ndarray as nd
 from ..base.errors import ArgumentTypeError, FormatError, StateError, shown
 from ..base.guard import guarded
-from ..optimizer.averages import Averages
+from ..optimizer.averages import RunningAverages
 from ..optimizer.settings import check_real
 from .block import Block
 
@@ -27,7 +27,7 @@ class _ParameterAverage:
     def __init__(self, net: Block, decay: float | None) -> None:
         if not isinstance(net, Block):
             raise ArgumentTypeError(f"{type(self).__name__}: net must be a Block, got {shown(net)}")
-        self._net, self._averages = net, Averages(type(self).__name__, decay)
+        self._net, self._averages = net, RunningAverages(type(self).__name__, decay)
         self._is_applied = False
 
     @property

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .trainer import Trainer
 
 _TRAINER_KEY, _PARAM_PREFIX, _AVERAGE_PREFIX = "trainer", "param:", "average:"
-_FILE_FORMAT = "cynet training 1"
+_FILE_FORMAT = "cynet training 1"  # name of the format, in the file
 
 
 @guarded

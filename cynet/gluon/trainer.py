@@ -267,7 +267,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             if each._deferred_init:
                 waiting.append(each)
             elif self._kvstore is not None:
-                arrays = each._all_data()
+                arrays = each._data_of_contexts()
                 if isinstance(self._kvstore, kvs.DistKVStore) and not self._update_on_kvstore:
                     shared[name] = arrays
                 else:
@@ -285,11 +285,11 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         store = self._wished[0]
         if isinstance(store, kvs.DistKVStore) and store.num_workers > 1:
             known = {id(p): name for name, p in zip(self._names, self._params)}
-            ready = {known[id(p)]: p._all_data() for p in params if p._data is not None}
+            ready = {known[id(p)]: p._data_of_contexts() for p in params if p._data is not None}
             if ready:
                 store.share(ready)
 
-    def _forget_copies_of(self, param):
+    def _mark_for_kvstore_init(self, param):
         """Make the next step initialize the KVStore with a parameter whose values were set."""
         if self._kv_initialized and all(each is not param for each in self._params_to_init):
             self._reset_kvstore()
@@ -485,13 +485,13 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         if scaler is not None and scaler.has_overflow(self._params):
             for each in self._params:
                 if each._grad_req != "null":
-                    for array in each._all_data():
+                    for array in each._data_of_contexts():
                         array._fresh_grad = False
             return
         if self._update_on_kvstore:
             for i, (name, each) in enumerate(zip(self._names, self._params)):
                 if each._grad_req != "null":
-                    arrays = each._all_data()
+                    arrays = each._data_of_contexts()
                     if not self._is_user_store:  # a user's store returned them already
                         self._kvstore.pull(name, arrays, priority=-i)
                     for array in arrays:
@@ -509,10 +509,10 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                 if plain:
                     weights = [each._data[k] for each in params]
                 else:
-                    weights = [each._all_data()[k] for each in params]
+                    weights = [each._data_of_contexts()[k] for each in params]
             except TypeError:  # a parameter without data
                 for each in params:
-                    each._all_data()
+                    each._data_of_contexts()
                 raise
             fresh = [weight._fresh_grad for weight in weights]
             if False in fresh:
@@ -549,7 +549,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         for each in self._shared:
             for other in each._owning_trainers():
                 if other is not self and other._update_on_kvstore:
-                    other._forget_copies_of(each)
+                    other._mark_for_kvstore_init(each)
 
     def _params_are_builtin(self):
         """Return whether no Parameter has user-defined access methods such as `data`."""

@@ -29,7 +29,7 @@ class TrainerGradients:
     def _check_gradients_are_fresh(self):
         for each in self._params:
             if each._grad_req != "null":
-                for array in each._all_data():
+                for array in each._data_of_contexts():
                     if not array._fresh_grad:
                         raise stale_error(each, array.context)
 
@@ -55,7 +55,7 @@ class TrainerGradients:
                     grad[:] = total
                 continue
             if self._update_on_kvstore and self._is_user_store:
-                self._kvstore.pushpull(name, grads, out=each._all_data(), priority=-i)
+                self._kvstore.pushpull(name, grads, out=each._data_of_contexts(), priority=-i)
             elif isinstance(self._kvstore, kvs.DistKVStore):
                 together[name] = grads
             elif self._update_on_kvstore:
@@ -85,7 +85,7 @@ class TrainerGradients:
         ]
         if self._are_fresh:
             return rows
-        fresh = [[array._fresh_grad for array in each._all_data()] for _, _, each in rows]
+        fresh = [[array._fresh_grad for array in each._data_of_contexts()] for _, _, each in rows]
         are_some = np.array([any(each) for each in fresh], np.int64)
         if isinstance(self._kvstore, kvs.DistKVStore) and self._kvstore.num_workers > 1:
             all_ranks = self._kvstore._world

@@ -46,7 +46,7 @@ class TrainerShards:
         """Broadcast the weights that this rank has updated."""
         self._get_update_shards().send_weights(
             {
-                name: each._all_data()
+                name: each._data_of_contexts()
                 for name, each in zip(self._names, self._params)
                 if each._grad_req != "null"
             }

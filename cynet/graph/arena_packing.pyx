@@ -20,7 +20,7 @@ from libcpp.vector cimport vector
 
 cdef enum:
     LOOK_COST = 8  # a look-up in a set takes as long as a scan of so many values
-    TOO_LONG = -2
+    TOO_LONG = -2  # the search for an offset was given up
 
 # used intervals: begin -> end
 ctypedef map[int64_t, int64_t] Intervals

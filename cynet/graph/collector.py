@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def collector_paused() -> Iterator[None]:
+def garbage_collector_paused() -> Iterator[None]:
     """Pause Python's automatic garbage collection inside of a block, on all threads.
 
     >>> import gc
-    >>> with collector_paused():
+    >>> with garbage_collector_paused():
     ...     gc.isenabled()
     False
     >>> gc.isenabled()

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .ir import Graph, Value
 
 _MIN_GRADIENT_BYTES = 1 << 14  # minimum bytes of gradients per part
-_gradient_parts = 1
+_gradient_parts = 1  # number of parts of later plans' backward
 
 
 def set_gradient_parts(parts: int) -> None:
@@ -17,7 +17,7 @@ def set_gradient_parts(parts: int) -> None:
     _gradient_parts = parts
 
 
-def gradient_cuts(graph: Graph) -> frozenset[int]:
+def backward_cut_indices(graph: Graph) -> frozenset[int]:
     """Return the indices of steps after which a Graph's backward is cut into parts."""
     if _gradient_parts == 1 or not graph.grads:
         return frozenset()

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..operator._base import OpEntry, Operator, get_operator
 from ..operator.checks.shapes import known_shape, plain_shape
-from ..operator.numpy.named import call_tracer
+from ..operator.numpy.named import load_tracer
 from ..operator.parameters import Int
 from ..operator.property import OperatorProperty
 from ..symbol.node import Node, topological_order
@@ -95,7 +95,7 @@ def decompose_graph(
             new.update((each, each) for each in outputs)
         elif node.prop.decomposed:
             given = [plain_shape(shapes[e]) for e in node.inputs], [dtypes[e] for e in node.inputs]
-            made = _connect_outputs(node, inputs, call_tracer()(node.prop, *given, node.name))
+            made = _connect_outputs(node, inputs, load_tracer()(node.prop, *given, node.name))
             new.update(zip(outputs, (_cast(e, t, dtypes[o]) for (e, t), o in zip(made, outputs))))
         else:
             again = Node(node.op, node.name, node.attrs, node.params, node.prop, inputs)

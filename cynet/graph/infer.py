@@ -38,7 +38,7 @@ class Structure:
         entries of arguments, entries of outputs).
     users (dict of entry to list of int): Positions in `order`.
     kinds: For each node a number that those have in common which compute the same of alike inputs;
-        None: nobody has asked (`find_kinds`).
+        None: nobody has asked (`number_node_kinds`).
     calls: What an executor that runs call by call keeps here.
     met: Of executors without and with gradients: of the shapes and dtypes that they have met, how
         often they were run call by call; None: they have a plan.
@@ -66,7 +66,7 @@ class Structure:
         self._planned = False
         self.met: dict[bool, dict[Any, int | None]] = {False: {}, True: {}}
 
-    def find_kinds(self) -> list[int]:
+    def number_node_kinds(self) -> list[int]:
         """Number equal nodes in `kinds`; inference then runs once for nodes of one kind."""
         numbers: dict[Any, int] = {}
         self.kinds = [numbers.setdefault(_node_key(node), len(numbers)) for node in self.order]
@@ -78,7 +78,7 @@ class Structure:
         if self.kinds is None and not self._planned:
             self._planned = True
             return {node: node.prop for node in self.order}
-        kinds = self.find_kinds() if self.kinds is None else self.kinds
+        kinds = self.number_node_kinds() if self.kinds is None else self.kinds
         first: dict[int, Any] = {}
         return {node: first.setdefault(kind, node.prop) for node, kind in zip(self.order, kinds)}
 
@@ -285,7 +285,7 @@ class _Inference:
             if old is not None:
                 new = self.merge(old, new)
         except ShapeError:
-            raise self.conflict(node, entry, old, value) from None
+            raise self.conflict_error(node, entry, old, value) from None
         if new != old:
             self.values[entry] = new
             stale = self.stale
@@ -295,7 +295,7 @@ class _Inference:
             if entry[0].op is not None:
                 self.mark_stale(self.structure.position[entry[0]])
 
-    def conflict(self, node: Node, entry: Entry, old: Any, value: Any) -> CynetError:
+    def conflict_error(self, node: Node, entry: Entry, old: Any, value: Any) -> CynetError:
         """Return the error for an operator that infers another value than the known one."""
         place = "output"
         for key, source in zip(node.input_names(), node.inputs):

@@ -20,11 +20,11 @@ FORWARD, BACKWARD = "forward", "backward"  # directions of a step
 NULL, WRITE, INPLACE, ADD = 0, 1, 2, 3  # the codes of OpReq in _typedefs.pxd
 
 # Kinds of values, which determine the owner and the lifetime of their memory.
-ARG, AUX, GRAD, HEAD, OUTPUT, TEMP = "arg", "aux", "grad", "head", "output", "temp"
+ARG, AUX, GRAD, HEAD, OUTPUT, TEMP = "arg", "aux", "grad", "head", "output", "temp"  # value kinds
 CONST, CACHED, SAVED = "const", "cached", "saved"  # other kinds of values
 
 
-class CachedGroup:
+class CachedStepGroup:
     """Steps that run together, only if an array that they read was written since the last run.
 
     sources: The arguments and auxiliary states that they read, without constants.

@@ -187,7 +187,7 @@ class _LifetimeIndex:
             for member in members:
                 self.last[root] = max(self.last.get(root, -1), self.last.get(member, -1))
 
-    def may_be_copy(self, value: Value, root: Value) -> bool:
+    def can_share_as_copy(self, value: Value, root: Value) -> bool:
         """Return whether `value`, which is a copy of `root`, can use the memory of `root`.
 
         While a step adds to one of two values in a memory, no step may read the other value: that
@@ -204,10 +204,10 @@ class _LifetimeIndex:
         """Return the steps that use values in the memory of `root`, and those that add to them."""
         if root not in self.times:
             self.times[root] = _IntervalSet(), _IntervalSet()
-            self._note_use(root, (root, *self.members.get(root, ())))
+            self._add_use_intervals(root, (root, *self.members.get(root, ())))
         return self.times[root]
 
-    def _note_use(self, root: Value, values: Iterable[Value]) -> None:
+    def _add_use_intervals(self, root: Value, values: Iterable[Value]) -> None:
         used, added = self.times[root]
         for value in values:
             if value in self.first:
@@ -223,7 +223,7 @@ class _LifetimeIndex:
         self.members.setdefault(root, []).extend(joined)
         self.times.pop(value, None)
         if root in self.times:
-            self._note_use(root, joined)
+            self._add_use_intervals(root, joined)
         self.last[root] = max(self.last.get(root, -1), self.last.get(value, -1))
 
 
@@ -235,12 +235,12 @@ def _make_views(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value]) ->
             forward = step.direction == FORWARD
             source = step.in_data[0] if forward else step.out_grad[0]
             target = step.out_data[0] if forward else step.in_grad[0]
-            if _become_view(step, source, 0, target, lives, fixed):
+            if _turn_into_view(step, source, 0, target, lives, fixed):
                 continue
         elif traits.passes_gradient and step.direction == BACKWARD:
             # values that are not added to first, which leaves more choices for the others
             for position, target in sorted(step.written(), key=lambda w: w[1] in lives.adds):
-                if _become_view(step, step.out_grad[0], position, target, lives, fixed):
+                if _turn_into_view(step, step.out_grad[0], position, target, lives, fixed):
                     step.req[position], step.in_grad[position] = NULL, None
             if not step.written():
                 continue
@@ -252,7 +252,7 @@ def _make_views(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value]) ->
         lives.index(steps)
 
 
-def _become_view(
+def _turn_into_view(
     step: Step,
     source: Value | None,
     position: int,
@@ -270,7 +270,7 @@ def _become_view(
         or source.dtype != target.dtype
         or source in fixed
         or target in fixed
-        or not lives.may_be_copy(target, source.root)
+        or not lives.can_share_as_copy(target, source.root)
     ):
         return False
     lives.join(target, source.root)

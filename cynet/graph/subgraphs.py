@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..base import config
 from ..context import Context
 from ..operator.checks.shapes import check_elements, known_shape
-from ..operator.control_flow.subgraphs import row_of
+from ..operator.control_flow.subgraphs import row_shape
 from ..operator.graph_hooks import GraphHooks, Traits
 from ..operator.property import OperatorProperty, ResourceRequest
 from .cost import FLOPS_PER_SECOND, seconds
@@ -34,7 +34,7 @@ HEADER_BYTES = 64  # start of `reserve`: the number of runs, or the index of the
 # Sources of a body's variable: a row of an input, a state, an input, an auxiliary state.
 ROW, STATE, INPUT, AUX = 0, 1, 2, 3
 # pack caches by the versions of arrays, which rows of an array do not have
-PASSES_NOT_INSIDE = frozenset({"pack"})
+PASSES_NOT_IN_BODIES = frozenset({"pack"})
 
 
 class _SubgraphHooks(GraphHooks):
@@ -178,7 +178,7 @@ class SubgraphRunner(OperatorProperty):
         self, step: Step, back: Step | None, names: frozenset[str], lower: Callable[..., Graph]
     ) -> None:
         """Build the inner graphs; `back` is the backward step, or None."""
-        self.names_inside = names - PASSES_NOT_INSIDE
+        self.names_inside = names - PASSES_NOT_IN_BODIES
         self.lower, self.ctx, self.back = lower, step.ctx, back is not None
         values = dict(zip(self.inputs, step.in_data))
         values.update(zip(self.states, step.aux))
@@ -218,7 +218,7 @@ class SubgraphRunner(OperatorProperty):
             shape = values[i].shape
             if i in row:
                 feeds.append((ROW, place[i]))
-                shape = row_of(shape)
+                shape = row_shape(shape)
             elif i in states:
                 feeds.append((STATE, states.index(i)))
             else:

@@ -22,8 +22,8 @@ __all__ += ["SaturationJitterAug"]
 
 _GRAY_WEIGHTS = np.array([[[0.299, 0.587, 0.114]]], np.float32)
 _IMAGENET_MEAN = [123.68, 116.28, 103.53]  # mean color of ImageNet, as in MXNet
-_IMAGENET_STD = [58.395, 57.12, 57.375]
-_PCA_EIGENVALUES = [55.46, 4.794, 1.148]
+_IMAGENET_STD = [58.395, 57.12, 57.375]  # standard deviation of its colors
+_PCA_EIGENVALUES = [55.46, 4.794, 1.148]  # of the colors of ImageNet
 _PCA_VECTORS = [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
 
 

@@ -5,7 +5,7 @@ import struct
 from ..base.errors import FormatError
 
 # An image is refused if its pixel count exceeds both this limit and the limit per byte of file.
-_MAX_UNCHECKED_PIXELS = 1 << 23
+_MAX_UNCHECKED_PIXELS = 1 << 23  # pixels up to which the file's size does not matter
 _MAX_PIXELS_PER_BYTE = 1100  # the best compression ratio of deflate
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 

@@ -26,7 +26,7 @@ from ..base.files import read_file
 from ..base.overrides import overridden_methods
 from ..io import DataBatch, DataDesc, DataIter
 from ..io.positions import check_keys, read_position, read_rows
-from ..io.rows_iter import resolve_part
+from ..io.rows_iter import resolve_data_part
 from ..ndarray import NDArray
 from ..recordio import MXIndexedRecordIO, MXRecordIO
 from .augment import CreateAugmenter, checked_shape
@@ -154,7 +154,7 @@ class ImageIter(DataIter):
         **kwargs: Any,
     ) -> None:
         super().__init__(batch_size)
-        num_parts, part_index = resolve_part(num_parts, part_index, type(self).__name__)
+        num_parts, part_index = resolve_data_part(num_parts, part_index, type(self).__name__)
         if dtype not in _LABEL_DTYPES:
             raise ArgumentError(f"dtype is one of {', '.join(_LABEL_DTYPES)}, got {shown(dtype)}")
         if last_batch_handle not in _MODES:

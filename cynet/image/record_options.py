@@ -7,7 +7,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, listed, shown
 from ..base.files import file_name
-from ..io.rows_iter import parse_flag, resolve_part
+from ..io.rows_iter import parse_flag, resolve_data_part
 
 
 class Option(NamedTuple):
@@ -223,7 +223,7 @@ def read_options(name, table, given):
     if unknown:
         raise ArgumentTypeError(f"{name} has no parameters {listed(unknown)}")
     if "num_parts" in given:
-        parts = resolve_part(given["num_parts"], given.get("part_index", 0), name)
+        parts = resolve_data_part(given["num_parts"], given.get("part_index", 0), name)
         given = {**given, "num_parts": parts[0], "part_index": parts[1]}
     values = {}
     for key, option in table.items():

@@ -36,7 +36,7 @@ from ..optimizer.state_file import check_file, read_digest_and_time
 if TYPE_CHECKING:
     from ..typing import FileName, NamedArrays, Symbol
 
-_CHUNK_BYTES = 1 << 20
+_CHUNK_BYTES = 1 << 20  # bytes that are read at once
 
 
 class Checkpoint(NamedTuple):

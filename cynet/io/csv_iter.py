@@ -31,7 +31,7 @@ _MISSING_TEXTS = ("", "NA", "N/A", "na", "null", "NULL")
 _BLOCK_CHARACTERS = 1 << 20  # read at once
 # An unpacked file may exceed one of two limits: bytes, and a multiple of the compressed size.
 _MAX_UNCHECKED_BYTES = 64 << 20
-_MAX_EXPANSION = 200
+_MAX_SIZE_RATIO = 200
 
 
 class CSVIter(RowsIter):
@@ -161,12 +161,12 @@ def _line_blocks(text, name, shape, columns):
 
 def _check_unpacked_size(file, name):
     """Refuse a file that unpacks to far more than its compressed size."""
-    maximum, total = max(_MAX_UNCHECKED_BYTES, _MAX_EXPANSION * os.path.getsize(name)), 0
+    maximum, total = max(_MAX_UNCHECKED_BYTES, _MAX_SIZE_RATIO * os.path.getsize(name)), 0
     while block := file.read(_BLOCK_CHARACTERS):
         total += len(block)
         if total > maximum:
             raise FormatError(
-                f"CSVIter: '{name}' holds more than {maximum >> 20} MB, more than {_MAX_EXPANSION}"
+                f"CSVIter: '{name}' holds more than {maximum >> 20} MB, more than {_MAX_SIZE_RATIO}"
                 " times the size of the compressed file; if that is meant, unpack it first"
             )
     file.seek(0)

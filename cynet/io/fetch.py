@@ -3,7 +3,7 @@
 from ..base.errors import FileError
 
 MAX_DOWNLOAD_BYTES = 1 << 31  # limit of one download
-_CHUNK_BYTES = 1 << 20
+_CHUNK_BYTES = 1 << 20  # bytes that are read at once
 _TIMEOUT_SECONDS = 10  # seconds without an answer
 
 

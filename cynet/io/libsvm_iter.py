@@ -17,7 +17,7 @@ from .rows_iter import (
     checked_batch_size,
     checked_flag,
     checked_shape,
-    resolve_part,
+    resolve_data_part,
 )
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class LibSVMIter(RowsIter):
         ctx: str = "gpu",
     ) -> None:
         check_float32(dtype, "LibSVMIter")
-        num_parts, part_index = resolve_part(num_parts, part_index, "LibSVMIter")
+        num_parts, part_index = resolve_data_part(num_parts, part_index, "LibSVMIter")
         check_part(part_index, num_parts, "LibSVMIter")
         batch_size = checked_batch_size(batch_size, "LibSVMIter")
         data_shape = checked_shape("data_shape", data_shape, "LibSVMIter")

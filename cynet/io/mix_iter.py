@@ -8,7 +8,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from .base import DataBatch, DataDesc, DataIter
-from .wrappers import _check_outer_state, _check_resumable, _flatten_states, _iter_state, _WrapIter
+from .wrappers import _check_outer_state, _check_resumable, _flatten_states, _inner_state, _WrapIter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,7 +99,7 @@ class MixIter(_WrapIter):
         """
         _check_resumable([self.data_iter], "MixIter")
         _check_outer_state(state, "MixIter", 1)
-        self.data_iter.load_state_dict(_iter_state(state, 0))
+        self.data_iter.load_state_dict(_inner_state(state, 0))
         self.current_batch = None
 
     def iter_next(self) -> bool:

@@ -21,7 +21,7 @@ from .rows_iter import (
     checked_batch_size,
     checked_flag,
     checked_shape,
-    resolve_part,
+    resolve_data_part,
 )
 from .unpack import read_exactly, read_unpacked_file
 
@@ -162,7 +162,7 @@ class MNISTIter(RowsIter):
         data_shape: Shape | None = None,
     ) -> None:
         check_float32(dtype, "MNISTIter")
-        num_parts, part_index = resolve_part(num_parts, part_index, "MNISTIter")
+        num_parts, part_index = resolve_data_part(num_parts, part_index, "MNISTIter")
         check_part(part_index, num_parts, "MNISTIter")
         batch_size = checked_batch_size(batch_size, "MNISTIter")
         images, labels = read_idx(image), read_idx(label)

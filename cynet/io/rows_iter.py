@@ -19,7 +19,7 @@ from .positions import check_count, check_keys, read_position
 if TYPE_CHECKING:
     from ..typing import NumpyArray
 
-_MAX_COLUMNS = 1 << 31
+_MAX_COLUMNS = 1 << 31  # maximum of numbers in a row
 
 
 class RowsIter(MXDataIter):
@@ -215,7 +215,7 @@ def check_float32(dtype, name):
         raise ArgumentError(f"{name}: dtype is float32 or None, got {shown(dtype)}")
 
 
-def resolve_part(num_parts, part_index, name):
+def resolve_data_part(num_parts, part_index, name):
     """Return (num_parts, part_index); a KVStore as `num_parts` means one part for each rank."""
     if not hasattr(num_parts, "num_workers"):
         return num_parts, part_index

@@ -14,7 +14,7 @@ from ..base.kinds import read_json
 from ..base.numpy_state import numpy_state, set_numpy_state
 from ..ndarray.serialization import load_from, params_chunks
 
-_META_KEY = "meta"
+_META_KEY = "meta"  # name of the array with all content but arrays, as JSON
 
 
 def bytes_array(content):

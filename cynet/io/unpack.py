@@ -14,7 +14,7 @@ _DECOMPRESSORS = {
     b"BZh": ("bzip2", "bz2", ".bz2"),
     b"\xfd7zXZ\0": ("xz", "lzma", ".xz"),
 }
-_CHUNK_BYTES = 1 << 20
+_CHUNK_BYTES = 1 << 20  # bytes that are read at once
 
 
 @contextmanager

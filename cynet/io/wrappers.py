@@ -38,7 +38,7 @@ def _check_resumable(iters, name):
             raise NotFoundError(f"{name}: {type(each).__name__} inside has no state_dict")
 
 
-def _iter_state(state, index):
+def _inner_state(state, index):
     """Return the state of an inner iterator, from the outer iterator's state."""
     begin = f"inner{index}."
     return {key[len(begin) :]: each for key, each in state.items() if key.startswith(begin)}
@@ -53,7 +53,7 @@ def _check_outer_state(state, caller, count, own=()):
     if (
         not good
         or not state.keys() >= {*own}
-        or not all(_iter_state(state, i) for i in range(count))
+        or not all(_inner_state(state, i) for i in range(count))
     ):
         raise FormatError(f"expected a state of {caller} around {count}, got {shown(state)}")
 
@@ -174,7 +174,7 @@ class ResizeIter(_WrapIter):
         _check_resumable([self.data_iter], "ResizeIter")
         _check_outer_state(state, "ResizeIter", 1, own=("cur",))
         cur = read_position(state, "cur", "ResizeIter", 0, self.size)
-        self.data_iter.load_state_dict(_iter_state(state, 0))
+        self.data_iter.load_state_dict(_inner_state(state, 0))
         self.cur, self.current_batch = cur, None
 
     def iter_next(self) -> bool:
@@ -370,7 +370,7 @@ class PrefetchingIter(_WrapIter):
         self._stop()
         try:
             for i, each in enumerate(self.iters):
-                each.load_state_dict(_iter_state(state, i))
+                each.load_state_dict(_inner_state(state, i))
         except BaseException:
             for each, old in zip(self.iters, before):
                 each.load_state_dict(old)
@@ -450,7 +450,7 @@ class _Worker:
 
 def _prefetch_batches(source, guard, ready, stopping):
     while not stopping.is_set():
-        item = _fetch_next(source, guard)
+        item = _next_batch_or_error(source, guard)
         while not stopping.is_set():
             try:
                 ready.put(item, timeout=0.1)
@@ -461,7 +461,7 @@ def _prefetch_batches(source, guard, ready, stopping):
             return
 
 
-def _fetch_next(source, guard):
+def _next_batch_or_error(source, guard):
     """Return (batch, the iterator's position after it), _END_OF_DATA, or an exception, which the
     thread that waits for the batch raises."""
     try:

@@ -245,10 +245,10 @@ struct RegisteredKernel {
   RegisteredKernel(const char* name, int cost, size_t params_size, const ParamField* fields,
                    SpaceFunction space)
       : entry{name, cost, params_size, fields, space, {}, first_kernel()} {
-    (put(Forms<Types>::at, entry.run[row_of_type<Types>]), ...);
+    (copy_levels(Forms<Types>::at, entry.run[row_of_type<Types>]), ...);
     first_kernel() = &entry;
   }
-  static void put(const KernelFunction* from, KernelFunction* to) {
+  static void copy_levels(const KernelFunction* from, KernelFunction* to) {
     for (int level = 0; level < N_LEVEL; ++level) to[level] = from[level];
   }
 };

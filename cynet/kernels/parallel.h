@@ -78,7 +78,7 @@ inline void parallel_ranges(int threads, int64_t n, RangeFunction function, void
 // iterations. A region holds one loop (tests/test_house.py), so its barrier is its end.
 namespace cynet {
 
-struct Region {
+struct OpenMPRegion {
   void (*body)(void*);
   void* data;
 };
@@ -86,7 +86,7 @@ struct Region {
 static thread_local int region_part = 0, region_parts = 1;
 
 static void run_region(void* arg, int part, int parts) {
-  const Region& region = *static_cast<Region*>(arg);
+  const OpenMPRegion& region = *static_cast<OpenMPRegion*>(arg);
   const int outer_part = region_part, outer_parts = region_parts;
   region_part = part, region_parts = parts;
   region.body(region.data);
@@ -100,7 +100,7 @@ static void run_region(void* arg, int part, int parts) {
 extern "C" {
 
 CYNET_HIDDEN void GOMP_parallel(void (*body)(void*), void* data, unsigned parts, unsigned) {
-  cynet::Region region = {body, data};
+  cynet::OpenMPRegion region = {body, data};
   if (parts > 1) cynet_run_parts(static_cast<int>(parts), cynet::run_region, &region);
   else cynet::run_region(&region, 0, 1);
 }

@@ -20,7 +20,7 @@ cdef extern from "threading/openmp_runtime.h" namespace "cynet" nogil:
     int size_now "cynet::openmp_threads"() noexcept
     void run_single_threaded(bint alone) noexcept
 
-cdef int _threads = 1
+cdef int _threads = 1  # set_num_threads sets it
 
 
 cdef int threads_for(int64_t work) noexcept nogil:

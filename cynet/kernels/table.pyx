@@ -104,7 +104,7 @@ cdef Kernel find_kernel(str name, int dtype, dict params, object prop):
     return found
 
 
-cdef struct WriteOrAdd:
+cdef struct FunctorParams:
     Functor write
     Functor add
     int reads     # 1: an array; 2: an array and a number; 3: a gradient of these
@@ -113,7 +113,7 @@ cdef struct WriteOrAdd:
 
 
 cdef void _run_functor(const Args& args) noexcept nogil:
-    cdef const WriteOrAdd* f = <const WriteOrAdd*>args.params
+    cdef const FunctorParams* f = <const FunctorParams*>args.params
     cdef const Functor* functor = &f.add if args.add[0] else &f.write
     cdef const void* x = args.in_[0].data
     cdef void* y = args.out[0].data
@@ -128,7 +128,7 @@ cdef void _run_functor(const Args& args) noexcept nogil:
 
 cdef Kernel _functor_kernel(str name, int dtype, dict params):
     cdef Kernel found = Kernel.__new__(Kernel)
-    cdef WriteOrAdd both
+    cdef FunctorParams both
     cdef bytes known = name.encode()
     cdef double number = params.get("number", 0.0)
     families = [family for family in ("unary", "binary", "binary_grad") if name in functors(family)]
@@ -146,7 +146,7 @@ cdef Kernel _functor_kernel(str name, int dtype, dict params):
         both.add = find_binary_grad(known, dtype, True)
     run_cast(FLAGS["float64"], dtype, &number, both.number, 1)
     found.run, found.names = _run_functor, () if both.reads == 1 else ("number",)
-    _copy_params(found, <const char*>&both, sizeof(WriteOrAdd))
+    _copy_params(found, <const char*>&both, sizeof(FunctorParams))
     return found
 
 

@@ -13,7 +13,7 @@ from ..distributed.requests import SUM_DTYPES, Request
 _SUM_DTYPES = {"float16": "float32", "bfloat16": "float32"}
 _BROADCAST_DTYPES = {**_SUM_DTYPES, "bool": "uint8"}
 # an array of this many bytes is not copied: it is a bucket of its own
-_DIRECT_BYTES = 1 << 20
+_MIN_OWN_BUCKET_BYTES = 1 << 20
 _MIN_BUCKETS = 4  # minimum of buckets, if there are enough arrays: their sums overlap with backward
 
 
@@ -23,7 +23,7 @@ def mpi_dtype(verb, dtype):
 
 
 # Bytes of one MPI operation: with 64 MB in one operation, Open MPI is several times slower.
-_PIECE_BYTES = 2 << 20
+_MPI_PIECE_BYTES = 2 << 20
 
 
 class BucketEntry:
@@ -57,7 +57,7 @@ class Bucket:
         for (key, shape, _), size in zip(rows, sizes):
             self.entries.append(BucketEntry(key, self.flat._view(shape, start)))
             start += size
-        self.direct = len(rows) == 1 and self.nbytes >= _DIRECT_BYTES
+        self.direct = len(rows) == 1 and self.nbytes >= _MIN_OWN_BUCKET_BYTES
         self.verb, self.priority = verb, priority
         texts = [f"{shown(key)} {shape} {dtype}" for key, shape, dtype in rows]
         self.what = f"{verb} of {', '.join(texts)}"
@@ -92,11 +92,11 @@ def make_buckets(verb, rows, priority, parts=_MIN_BUCKETS):
 
     for row, size in zip(rows, sizes):
         other = bool(group) and mpi_dtype(verb, group[0][2]) != mpi_dtype(verb, row[2])
-        if other or nbytes + size > goal or size >= _DIRECT_BYTES:
+        if other or nbytes + size > goal or size >= _MIN_OWN_BUCKET_BYTES:
             close_bucket()
         group.append(row)
         nbytes += size
-        if size >= _DIRECT_BYTES:
+        if size >= _MIN_OWN_BUCKET_BYTES:
             close_bucket()
     close_bucket()
     return out
@@ -130,7 +130,7 @@ def _make_sum_starters(given, target):
 
 
 def _piece_slices(array):
-    n = _PIECE_BYTES // array.itemsize
+    n = _MPI_PIECE_BYTES // array.itemsize
     return [slice(i, i + n) for i in range(0, max(len(array), 1), n)]
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # An array of this many bytes is gathered in its own memory; smaller ones share a buffer.
 _MIN_DIRECT_BYTES = 1 << 20
-_PIECE_BYTES = 2 << 20  # bytes of one MPI operation (buckets.py)
+_MPI_PIECE_BYTES = 2 << 20  # bytes of one MPI operation (buckets.py)
 
 
 class GatheredBuffer:
@@ -37,7 +37,7 @@ class GatheredBuffer:
         """Create the request that gathers the changed parts."""
         memory_of_all = host_view(self.target)
         bits = memory_of_all.view(f"u{memory_of_all.itemsize}")  # as integers: MPI has no float16
-        step = max(_PIECE_BYTES // bits.itemsize // len(self.counts), 1)
+        step = max(_MPI_PIECE_BYTES // bits.itemsize // len(self.counts), 1)
         ends = np.cumsum(self.counts)
 
         def piece(i):

@@ -174,7 +174,7 @@ class DistKVStore(KVStore):
                 arrays = given[bucket.entries[0].key]
                 if self._compress is None and _can_sum_in_place(bucket, arrays):
                     if self._world.size > 1:
-                        self._submit(sum_in_place(bucket, arrays[0]), (), arrays)
+                        self._send_request(sum_in_place(bucket, arrays[0]), (), arrays)
                     continue
                 self._send_bucket(bucket, given)
                 for entry in bucket.entries:
@@ -205,7 +205,7 @@ class DistKVStore(KVStore):
                 first = arrays[bucket.entries[0].key]
                 if _can_sum_in_place(bucket, first[:1]):
                     if self._world.size > 1:
-                        self._submit(broadcast_request(bucket, root, first[0]), (), first[:1])
+                        self._send_request(broadcast_request(bucket, root, first[0]), (), first[:1])
                     for array in first[1:]:
                         first[0].copyto(array)
                     continue
@@ -369,7 +369,7 @@ class DistKVStore(KVStore):
             arrays = given[bucket.entries[0].key]
             sums_here = self._compress is None and _can_sum_in_place(bucket, arrays)
             if sums_here and self._world.size > 1:
-                self._submit(sum_request(bucket, arrays[0]), arrays, [bucket.flat])
+                self._send_request(sum_request(bucket, arrays[0]), arrays, [bucket.flat])
             else:
                 self._send_bucket(bucket, given)
             found.update((entry.key, entry.view) for entry in bucket.entries)
@@ -381,7 +381,7 @@ class DistKVStore(KVStore):
                 "sum", self._bucket_rows({what: [array]}), priority, keep=False
             )
             array.copyto(bucket.entries[0].view)
-            self._submit(sum_request(bucket), (), [bucket.flat])
+            self._send_request(sum_request(bucket), (), [bucket.flat])
             return bucket.entries[0].view
 
         arrays = [each.as_in_context(cpu()) for each in arrays]
@@ -402,14 +402,14 @@ class DistKVStore(KVStore):
             request = sum_request(bucket)
         else:
             request = sum_two_bits(bucket, self._compress.threshold, self._world.size)
-        self._submit(request, (), [bucket.flat])
+        self._send_request(request, (), [bucket.flat])
 
     def _compare_settings(self, optimizer):
         """Let the next request compare the ranks' terms while it sums."""
         if optimizer is not None and self._world.size > 1:
             self._terms = brief_settings(optimizer)
 
-    def _submit(self, request, reads, writes):
+    def _send_request(self, request, reads, writes):
         terms, self._terms = self._terms, ""
         self._world.hand_in(request.with_terms(terms) if terms else request, reads, writes)
 

@@ -13,7 +13,7 @@ from ..ndarray import NDArray
 from ..optimizer import Optimizer, get_updater
 from .base import KVStoreBase
 from .compression import make_compression
-from .rows import pull_rows, row_ids_for
+from .rows import pull_rows, row_ids_per_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -227,7 +227,7 @@ class KVStore(KVStoreBase):
         for each, arrays in pairs:
             self._check_arrays("row_sparse_pull", each, arrays)
         targets = [(each, array) for each, arrays in pairs for array in arrays]
-        for (each, array), ids in zip(targets, row_ids_for(len(targets), row_ids)):
+        for (each, array), ids in zip(targets, row_ids_per_output(len(targets), row_ids)):
             pull_rows(each, self._values[each], array, ids)
 
     def set_updater(self, updater: Callable[[Any, NDArray, NDArray], Any]) -> None:

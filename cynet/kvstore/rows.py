@@ -8,11 +8,11 @@ from .._core.sparse_kind import dense_of
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..ndarray import NDArray
 from ..ndarray.sparse.arrays import RowSparseNDArray
-from ..ndarray.sparse.convert import rows_of_dense
+from ..ndarray.sparse.convert import row_sparse_of_dense
 from ..ndarray.sparse.functions import retain
 
 
-def row_ids_for(outs, row_ids):
+def row_ids_per_output(outs, row_ids):
     """Return one array of row indices for each of the `outs` arrays to write."""
     if row_ids is None:
         raise ArgumentError("kvstore row_sparse_pull: 'row_ids' is missing: the rows to take")
@@ -45,5 +45,5 @@ def pull_rows(key, stored, out, ids):
     else:
         what = f"kvstore row_sparse_pull: key {shown(key)}: row_ids"
         wanted = np.unique(ids.asnumpy().astype(np.int64))
-        rows = rows_of_dense(what, dense_of(stored).detach(), wanted)
+        rows = row_sparse_of_dense(what, dense_of(stored).detach(), wanted)
     rows.copyto(out)

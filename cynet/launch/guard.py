@@ -26,9 +26,9 @@ class Guard:
 
     def __init__(self):
         self._folders = []
-        self._begin_guard()
+        self._fork_guard_process()
 
-    def _begin_guard(self):
+    def _fork_guard_process(self):
         reading, self._writing = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
@@ -47,7 +47,7 @@ class Guard:
             os.write(self._writing, os.fsencode(folder) + b"\n")
         except OSError:  # the launcher was killed
             self._close(False)
-            self._begin_guard()
+            self._fork_guard_process()
             os.write(self._writing, b"".join(os.fsencode(each) + b"\n" for each in self._folders))
 
     def __enter__(self):

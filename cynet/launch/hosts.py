@@ -26,7 +26,7 @@ _MAX_MESSAGE = 300  # characters of a machine's message that are shown
 _SSH_OPTIONS = ("-oBatchMode=yes", "-oConnectTimeout=10")  # no password prompt
 _ANSWER_MARK = "cynet-host:"  # marks a machine's answer; a login may print other lines
 # options of Open MPI 5, Open MPI 4 and MPICH for the remote shell
-_SHELL_OPTIONS = ("plm_ssh_agent", "plm_rsh_agent", "-launcher-exec")
+_REMOTE_SHELL_OPTIONS = ("plm_ssh_agent", "plm_rsh_agent", "-launcher-exec")
 # Python's version comes first: if cynet cannot be imported, another Python may be the reason.
 _VERSION_SCRIPT = (
     f"import platform; print('{_ANSWER_MARK}python', platform.python_version(), flush=True);"
@@ -71,7 +71,7 @@ def remote_shell(more: str) -> list[str]:
     """Return the remote shell command that mpiexec uses for other machines, ssh by default."""
     words = shlex.split(more)
     for name, value in itertools.pairwise(words):
-        if name in _SHELL_OPTIONS:
+        if name in _REMOTE_SHELL_OPTIONS:
             return shlex.split(value)
     for name in ("PRTE_MCA_plm_ssh_agent", "OMPI_MCA_plm_rsh_agent", "HYDRA_LAUNCHER_EXEC"):
         if value := config.variables().get(name):

@@ -292,8 +292,8 @@ class EvalMetric(Guarded, SettingsRepr):
         ('accuracy', 1.0)
         """
         self.update(
-            _pick_arrays(label, self.label_names, "label"),
-            _pick_arrays(pred, self.output_names, "output"),
+            _arrays_by_names(label, self.label_names, "label"),
+            _arrays_by_names(pred, self.output_names, "output"),
         )
 
     def update(self, labels: Any, preds: Any) -> None:
@@ -449,7 +449,7 @@ def _name_value_pairs(name, value):
     return list(zip(name, value))
 
 
-def _pick_arrays(arrays, names, what):
+def _arrays_by_names(arrays, names, what):
     if not isinstance(arrays, dict):
         raise ArgumentTypeError(
             f"update_dict: {what}s must be a dict of name to NDArray, got {shown(arrays)}"

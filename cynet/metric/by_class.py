@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AUC", "ConfusionMatrix", "MeanIoU", "Precision", "Recall"]
 
-_AVERAGES = ("macro", "micro", "weighted")
+_AVERAGES = ("macro", "micro", "weighted")  # ways to average over classes
 
 
 def _add_matrices(first, second):
@@ -63,9 +63,9 @@ class _ConfusionMetric(EvalMetric):
             counts = np.bincount(n * label + pred, minlength=n * n).reshape(n, n)
             self._local = _add_matrices(self._local, counts)
             self._global = _add_matrices(self._global, counts)
-        self._update_sums()
+        self._update_score_sums()
 
-    def _update_sums(self):
+    def _update_score_sums(self):
         """Set the sums that `get` and `get_global` divide."""
         self.num_inst, self.global_num_inst = int(self._local.sum()), int(self._global.sum())
         if self.num_inst:
@@ -81,7 +81,7 @@ class _ConfusionMetric(EvalMetric):
         for row in rows:
             counts = _add_matrices(counts, np.array(row, np.int64).reshape(len(row), len(row)))
         self._local = self._global = counts
-        self._update_sums()
+        self._update_score_sums()
 
 
 @register

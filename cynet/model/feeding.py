@@ -58,7 +58,7 @@ def count_from_one(callbacks):
     return None if callbacks is None else [with_shifted_count(each) for each in _as_list(callbacks)]
 
 
-def batch_count(size):
+def batches_rounded_up(size):
     """Round `size` up to a number of batches: scripts compute samples / batch_size."""
     try:
         count = math.ceil(size)

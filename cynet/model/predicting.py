@@ -1,7 +1,7 @@
 """BoundPredictor: the bound Module that FeedForward reuses between predictions."""
 
 from .. import ndarray as nd
-from .._core.saved_values import write_stamp
+from .._core.saved_values import version_stamp
 from ..module.module import Module
 
 
@@ -29,7 +29,7 @@ class BoundPredictor:
     def set_params(self, arg_params, aux_params):
         """Copy parameters to the Module, unless it has them already and they did not change."""
         arrays = [*arg_params.values(), *aux_params.values()]
-        stamp = write_stamp(arrays) if all(isinstance(x, nd.NDArray) for x in arrays) else None
+        stamp = version_stamp(arrays) if all(isinstance(x, nd.NDArray) for x in arrays) else None
         names = [*arg_params, *aux_params]
         if stamp is None or self._stamp is None or (stamp, names) != self._stamp[:2]:
             self._stamp = None

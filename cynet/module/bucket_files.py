@@ -16,7 +16,7 @@ def save_buckets(prefix, symbols, remove_amp_cast):
 
     Keys that no array of ints can hold are written nowhere: MXNet has no form for them.
     """
-    keys = _keys_array(list(symbols))
+    keys = _bucket_keys_array(list(symbols))
     if keys is None:
         logging.info("%s.buckets: no file holds keys as %s", prefix, shown(next(iter(symbols))))
         with suppress(FileNotFoundError):  # remove a file of an earlier save
@@ -27,7 +27,7 @@ def save_buckets(prefix, symbols, remove_amp_cast):
     nd.save(f"{prefix}.buckets", [nd.array(keys, dtype="int32")])
 
 
-def _keys_array(keys):
+def _bucket_keys_array(keys):
     """Convert bucket keys to MXNet's int32 array, or return None."""
     try:
         array = np.array(keys)

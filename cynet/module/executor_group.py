@@ -163,7 +163,7 @@ class DataParallelExecutorGroup:
         entry = self._bound_shapes.get(key)
         if entry is None:
             since = time.perf_counter()
-            shapes = [self._shapes_of(part, data_shapes, labels) for part in slices]
+            shapes = [self._device_shapes(part, data_shapes, labels) for part in slices]
             if reshape:
                 free = {*self.arg_names} - {*self.param_names}
                 try:
@@ -174,7 +174,7 @@ class DataParallelExecutorGroup:
                 except ShapeError as error:
                     raise ShapeError(self._shape_error(data_shapes, labels, error)) from None
                 if self._monitor is not None:
-                    self._watch_executors(execs)
+                    self._monitor_executors(execs)
             else:
                 types = {desc.name: desc.dtype for desc in [*data_shapes, *labels]}
                 execs = [self._bind_executor(i, types, each) for i, each in enumerate(shapes)]
@@ -208,7 +208,7 @@ class DataParallelExecutorGroup:
         if data_shapes != self.data_shapes or label_shapes != self.label_shapes:
             self.bind_exec(data_shapes, label_shapes, reshape=True)
 
-    def bind_again(self):
+    def bind_new_executors(self):
         """Bind new executors with the same parameters; the old outputs stay unchanged."""
         types = {desc.name: desc.dtype for desc in self.data_shapes}
         types.update((d.name, d.dtype) for d in self.label_shapes or () if d.name in self.arg_names)
@@ -217,7 +217,7 @@ class DataParallelExecutorGroup:
         self.shared_group = self
         try:
             self.execs = [
-                self._bind_executor(i, types, self._shapes_of(part, self.data_shapes, labels))
+                self._bind_executor(i, types, self._device_shapes(part, self.data_shapes, labels))
                 for i, part in enumerate(self.slices)
             ]
         finally:
@@ -229,7 +229,7 @@ class DataParallelExecutorGroup:
         self._has_grads = False
         self._collect_arrays()
         if self._monitor is not None:
-            self._watch_executors(self.execs)
+            self._monitor_executors(self.execs)
         if states:
             self.set_states(states)
 
@@ -283,7 +283,7 @@ class DataParallelExecutorGroup:
             return [slice(0, batch_size)]
         return _split_input_slice(batch_size, self.workload)
 
-    def _shapes_of(self, slice_, data_shapes, labels):
+    def _device_shapes(self, slice_, data_shapes, labels):
         """Return a dict of input name to shape on the device that gets `slice_` of the batch."""
         shapes = {}
         for desc in [*data_shapes, *labels]:
@@ -342,14 +342,14 @@ class DataParallelExecutorGroup:
     def load(self, data_batch):
         """Copy a batch in."""
         self._pad = getattr(data_batch, "pad", None)
-        self._load_kind("data", self.data_names, data_batch.data, self.data_arrays, self.data_axes)
+        self._copy_batch("data", self.data_names, data_batch.data, self.data_arrays, self.data_axes)
         label = self._labels_to_copy(data_batch)
         self._has_labels = bool(label)
         if label:
             axes = self.label_axes
             if self._label_positions is not None:
                 axes = [axes[i] for i in self._label_positions]
-            self._load_kind("label", self.bound_labels, label, self.label_arrays, axes)
+            self._copy_batch("label", self.bound_labels, label, self.label_arrays, axes)
 
     def _labels_to_copy(self, data_batch):
         """Return the labels to copy: none if the batch has none, or no output reads them."""
@@ -377,7 +377,7 @@ class DataParallelExecutorGroup:
             " labels, as NDArrayIter(data, label, batch_size), or DataBatch(data, label)"
         )
 
-    def _load_kind(self, kind, names, sources, targets, axes):
+    def _copy_batch(self, kind, names, sources, targets, axes):
         if len(sources) != len(targets):
             raise ArgumentError(
                 f"the batch has {len(sources)} {kind} arrays, the module takes"
@@ -449,11 +449,11 @@ class DataParallelExecutorGroup:
             order = self.data_axes[0]
             if self.label_shapes:
                 first = self.label_shapes[0]
-                order = self._example_axis(first, self.label_axes[0], self.batch_size)
+                order = self._label_batch_axis(first, self.label_axes[0], self.batch_size)
             self._output_axes = output_axes(self.symbol, inputs, self.batch_size, order)
         return self._output_axes
 
-    def _example_axis(self, label, axis, size):
+    def _label_batch_axis(self, label, axis, size):
         """Return the batch axis of a label.
 
         It is `axis`, which the layout names, if that is as long as the batch. Otherwise it is the
@@ -544,7 +544,7 @@ class DataParallelExecutorGroup:
                     axes = self.label_axes or [0] * len(part or ())
                     part = [
                         slice_examples(
-                            label, (self._example_axis(label, axis, size), 0), size, 0, left
+                            label, (self._label_batch_axis(label, axis, size), 0), size, 0, left
                         )
                         for label, axis in zip(part or (), axes)
                     ]
@@ -598,9 +598,9 @@ class DataParallelExecutorGroup:
         """Install a Monitor on all executors, including those for other shapes."""
         self._monitor = mon
         self._bound_shapes.keep_only(self._shapes_key(self.data_shapes, self.label_shapes))
-        self._watch_executors(self.execs)
+        self._monitor_executors(self.execs)
 
-    def _watch_executors(self, execs):
+    def _monitor_executors(self, execs):
         for executor in execs:
             self._monitor.install(executor)
 

@@ -60,13 +60,13 @@ class History:
         self.times.append(seconds)
         for values in self.metrics.values():
             values.append(float("nan"))
-        self._set_values("Train", figures)
+        self._store_metric_values("Train", figures)
 
     def add_validation(self, figures: Iterable[tuple[str, float]]) -> None:
         """Add pairs (name, value) of the evaluation to the last row."""
-        self._set_values("Validation", figures)
+        self._store_metric_values("Validation", figures)
 
-    def _set_values(self, part, figures):
+    def _store_metric_values(self, part, figures):
         for name, value in figures:
             column = self.metrics.setdefault(f"{part}-{name}", [float("nan")] * len(self.epochs))
             column[-1] = value

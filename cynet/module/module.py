@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 _UPDATE_SPAN = Span("update", "training")
 
 
-_DIGITS = re.compile(r"\d+")
+_DIGITS = re.compile(r"\d+")  # numbers in the names of parameters
 
 
 class Module(Optimization, BaseModule):
@@ -323,7 +323,7 @@ class Module(Optimization, BaseModule):
         )
         self._data_shapes, self._label_shapes = data_shapes, label_shapes
         self.binded = True
-        self._collect_updates()
+        self._collect_update_arguments()
         if shared_module is not None:
             self.params_initialized = shared_module.params_initialized
             self._arg_params = shared_module._arg_params
@@ -397,8 +397,8 @@ class Module(Optimization, BaseModule):
 
     def _detach_outputs(self):
         """Leave the last outputs to the thread that has them, and bind new executors."""
-        self._exec_group.bind_again()
-        self._collect_updates()
+        self._exec_group.bind_new_executors()
+        self._collect_update_arguments()
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
         """Run forward in training mode, then backward: one step unless a subclass overrides one."""

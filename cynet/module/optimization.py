@@ -161,7 +161,7 @@ class Optimization:
             )
         self._param_index = shared_module._param_index
         self._lender = shared_module._module_with_all_parameters()
-        self._collect_updates()
+        self._collect_update_arguments()
         self.optimizer_initialized = True
 
     def _replace_optimizer(self, optimizer):
@@ -169,7 +169,7 @@ class Optimization:
         self._optimizer = optimizer
         self._keep_own_states()
 
-    def _collect_updates(self):
+    def _collect_update_arguments(self):
         """Collect the arguments of ``update``: all gradients, with None for parameters that are not
         updated; and for the updater of one device: indices, gradients, weights."""
         group = self._exec_group

@@ -29,7 +29,7 @@ cdef class Slot:
     cdef NDArrayBase with_reflected(self, NDArrayBase array, object value)
     cdef object forward(self, NDArrayBase array, object other, NDArrayBase out)
     cdef object backward(self, NDArrayBase array, object other)
-    cdef object refuse(self, object other)
+    cdef object refuse_value(self, object other)
     # The Call for an array and a number that differs from the last one.
     cdef Call scalar_call(self, Call last, object before, OpEntry entry, NDArrayBase array,
                           object value)

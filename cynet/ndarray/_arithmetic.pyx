@@ -46,7 +46,7 @@ cdef tuple _NUMBER_TYPES = (int, float, np.generic)
 OPERATORS = ("add", "subtract", "multiply", "divide", "modulo", "power", "equal", "not_equal",
              "greater", "greater_equal", "lesser", "lesser_equal", "floor_divide", "bitwise_and",
              "bitwise_or", "bitwise_xor", "left_shift", "right_shift")
-UNARY = ("negative", "abs")
+UNARY = ("negative", "abs")  # Python's unary operators
 
 cdef enum:
     ADD = 0
@@ -86,7 +86,7 @@ cdef inline bint _is_bool_operand(NDArrayBase array, object other):
 
 
 cdef enum:
-    MAX_RECENT = 12
+    MAX_RECENT = 12  # maximum number of calls that a CallCache keeps
 
 
 cdef inline bint _are_same_number(object a, object b) noexcept:
@@ -242,7 +242,7 @@ cdef class Slot:
             return self.with_scalar(array, other, out)
         if isinstance(other, np.ndarray):
             return self.forward(array, self.operand_from_numpy(array, other), out)
-        return self.refuse(other)
+        return self.refuse_value(other)
 
     cdef object backward(self, NDArrayBase array, object other):
         if isinstance(other, _NUMBER_TYPES):
@@ -255,7 +255,7 @@ cdef class Slot:
             if isinstance(other, NDArrayBase):
                 return self.with_array(other, array, None)
             return self.with_reflected(array, other)
-        return self.refuse(other)
+        return self.refuse_value(other)
 
     def call(self, lhs, rhs, NDArrayBase out=None):
         """The result for an array and another array or a number; None for other operands."""
@@ -278,7 +278,7 @@ cdef class Slot:
             f" {rhs.face.name}; as_nd_ndarray() and as_np_ndarray() make one of the other, of the "
             "same memory")
 
-    cdef object refuse(self, object other):
+    cdef object refuse_value(self, object other):
         # Comparing with None or a str is a mistake.
         if self.sign in ("==", "!="):
             raise ArgumentTypeError(

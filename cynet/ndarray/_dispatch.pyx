@@ -41,18 +41,18 @@ from ..base.errors import (
 cdef enum:
     STACK_VARS = 16                 # maximum number of a call's variables that are on the stack
 
-cdef object _watcher = None
+cdef object _call_observer = None
 
 
 def set_call_observer(watch):
     """Call ``watch(operator, inputs, outputs)`` after each call from now on; None removes it."""
-    global _watcher
+    global _call_observer
     flush_all()
-    _watcher = watch
+    _call_observer = watch
 
 
 cdef bint has_call_observer() noexcept:
-    return _watcher is not None
+    return _call_observer is not None
 
 
 # --- what the engine runs -------------------------------------------------------------------------
@@ -260,7 +260,7 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
     cdef CallTask* task
     cdef TBlob* blob
     cdef bint taped = n_flagged and any_tracked(arrays, n_in) and is_recording()
-    if bulk_threads and _watcher is None and n_out == 1 and add_call(
+    if bulk_threads and _call_observer is None and n_out == 1 and add_call(
             call, arrays, <NDArrayBase>outs[0]):
         if taped:
             record(call, arrays, outs, NULL, is_training())
@@ -303,9 +303,9 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
             c_free(vars)
     if taped:
         record(call, arrays, outs, saved_state, is_training())
-    if _watcher is not None:
-        _watcher(call.entry.name, [<object>arrays[i] for i in range(n_in)],
-                 [<object>outs[i] for i in range(call.n_visible)])
+    if _call_observer is not None:
+        _call_observer(call.entry.name, [<object>arrays[i] for i in range(n_in)],
+                       [<object>outs[i] for i in range(call.n_visible)])
     return 0
 
 

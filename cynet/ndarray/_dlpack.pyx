@@ -71,7 +71,7 @@ def device_of(NDArrayBase array):
             array.blob.dev_id if array.blob.dev_type == kGPU else 0)
 
 
-def export(NDArrayBase array):
+def export_capsule(NDArrayBase array):
     """A DLPack capsule over the array's memory; waits for readers, as the consumer may write."""
     cdef ExportedArray* out
     cdef int64_t stride = 1
@@ -124,7 +124,7 @@ cdef class ImportedMemory:
             self.managed.deleter(self.managed)
 
 
-def take(source, Face face=ND):
+def import_memory(source, Face face=ND):
     """An NDArray over the memory of a capsule, or of an object with ``__dlpack__``; no copy is
     made.
 

@@ -19,7 +19,7 @@ from ..base.dtype import NAMES
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..operator.checks.index_dtype import MAX_EXACT_INTS
 
-MAX_EXACT = MAX_EXACT_INTS["float64"]
+MAX_EXACT = MAX_EXACT_INTS["float64"]  # largest integer that float64 holds exactly
 
 cnp.import_array()
 

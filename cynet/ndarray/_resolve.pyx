@@ -31,7 +31,7 @@ from ..base.errors import (
 )
 from ..operator.algorithms import log_choices
 from ..operator.property import is_known
-from ..operator.signature import excess_text
+from ..operator.signature import too_many_text
 from ..operator.checks.shapes import check_elements, known_shape, plain_shape
 
 cdef object _cached_calls = deque()  # the Calls of all operators' caches, the oldest first
@@ -329,7 +329,7 @@ cdef list _order_inputs(OpEntry entry, list wanted, list positional, Py_ssize_t 
             f"operator {entry.name}: an input is given twice: {', '.join(names)}")
     if not names:
         if n_given > len(wanted):
-            raise ArgumentError(excess_text(f"operator {entry.name}", entry, positional, n_given))
+            raise ArgumentError(too_many_text(f"operator {entry.name}", entry, positional, n_given))
         if n_given < len(wanted):
             raise _missing_input_error(entry, positional[n_given], positional)
         if positional == wanted:

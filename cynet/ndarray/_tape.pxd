@@ -77,7 +77,7 @@ cdef class SavingNode(Node):
     cdef vector[unsigned] writes  # count of writes to each array before the recording
     cdef dict marks              # array whose memory is exposed -> the values it held
     cdef bint open               # the node still has arrays: `free` has not released them
-    cdef void finish(self) noexcept
+    cdef void end_saving(self) noexcept
     cdef int save(self, NDArrayBase array) except -1
     # Array i was written after the recording: restore its old values, if they are known.
     cdef int restore_older(self, size_t i) except -1

@@ -30,10 +30,10 @@ cdef extern from "_tape.h":
 live_records = live_counter()  # counts live steps that keep arrays
 
 cdef enum:
-    RECORDING = 1
-    TRAINING = 2
+    RECORDING = 1  # flag: this thread records
+    TRAINING = 2  # flag: this thread trains
 
-cdef int n_flagged = 0
+cdef int n_flagged = 0  # number of threads that record or train
 cdef uint64_t _scope_count = 0  # record scopes that have begun
 
 
@@ -130,7 +130,7 @@ cdef class Node:
         return None
 
 
-cdef Node DETACHED = Node()
+cdef Node DETACHED = Node()  # graph entry of detached arrays
 
 cdef object live_entry(NDArrayBase array):
     cdef Node node
@@ -168,9 +168,9 @@ cdef class SavingNode(Node):
     """A node with arrays that backward reads."""
 
     def __dealloc__(self):
-        self.finish()
+        self.end_saving()
 
-    cdef void finish(self) noexcept:
+    cdef void end_saving(self) noexcept:
         if self.open:
             self.open = False
             count_recorded_step(-1)
@@ -200,7 +200,7 @@ cdef class SavingNode(Node):
 
     cdef int free(self) except -1:
         self.inputs = self.grads = self.arrays = None
-        self.finish()
+        self.end_saving()
         return 0
 
     cdef bint ignores_writes_to(self, size_t i) noexcept:

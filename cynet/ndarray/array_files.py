@@ -28,7 +28,7 @@ _HEADER_READERS = {
 }
 _MAX_CHARS = 10_000  # characters of a name in a .npz file: it has two bytes for its length
 # limits of the bytes in a compressed file: a number, or a multiple of its size
-_MAX_UNZIPPED_BYTES, _MAX_ZIP_RATIO = 64 << 20, 200
+_MAX_UNZIPPED_BYTES, _MAX_ZIP_RATIO = 64 << 20, 200  # limits against zip bombs
 
 
 def format_of(name: str) -> str:

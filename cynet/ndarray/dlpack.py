@@ -84,7 +84,7 @@ def from_dlpack(dlpack: Any) -> NDArray:
     >>> mx.nd.waitall(); values.tolist()
     [3.0, 3.0]
     """
-    return _dlpack.take(dlpack)
+    return _dlpack.import_memory(dlpack)
 
 
 @guarded
@@ -150,4 +150,4 @@ def _export_capsule(where, data):
         raise ArgumentTypeError(f"{where} takes an NDArray, got {shown(data)}")
     if not is_dense(data):
         raise ArgumentError(f"{where}: expected a dense array, got {data.stype}")
-    return _dlpack.export(data)
+    return _dlpack.export_capsule(data)

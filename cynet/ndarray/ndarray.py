@@ -114,7 +114,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         return _restore, (self.host_copy(), self.context.device_type, self.context.device_id)
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        return _dlpack.export(self.copy() if copy else self)
+        return _dlpack.export_capsule(self.copy() if copy else self)
 
     def __dlpack_device__(self):
         return _dlpack.device_of(self)
@@ -129,7 +129,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         [1. 2.]
         <NDArray 2 @cpu(0)>
         """
-        return _dlpack.export(self)
+        return _dlpack.export_capsule(self)
 
     to_dlpack_for_write = to_dlpack_for_read
 

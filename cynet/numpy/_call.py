@@ -16,7 +16,7 @@ from ..operator._base import get_operator
 from ..operator.numpy.promotion import check_int_ranges
 
 NP = Face("mx.np")
-NUMBERS = (bool, int, float, onp.generic)
+NUMBERS = (bool, int, float, onp.generic)  # types of scalars
 
 
 def is_traced(value):
@@ -51,7 +51,7 @@ class _OperatorFunctions:
 
         def function(*arrays, **params):
             if "out" in params:
-                params["out"] = single_out(params["out"])
+                params["out"] = unwrap_out(params["out"])
             if state.trace is not None and any(is_traced(each) for each in arrays):
                 from ..gluon.block.traced import call_on_symbols
 
@@ -74,7 +74,7 @@ def refuse_traced(name, what, *arrays):
         )
 
 
-def single_out(out):
+def unwrap_out(out):
     """`out`, or the only item of a tuple."""
     return out[0] if isinstance(out, tuple) and len(out) == 1 else out
 
@@ -122,7 +122,7 @@ def make_array(value, dtype, ctx, where):
 
 def fill_out(value, out):
     """`value`, or the given `out` after `value` is copied to it."""
-    out = single_out(out)
+    out = unwrap_out(out)
     if out is None:
         return value
     if isinstance(value, NDArray):

@@ -233,11 +233,11 @@ blackman, hamming, hanning, bartlett = map(
 
 def from_dlpack(x, /, *, device=None, copy=None):
     """An array that shares the memory of another framework's array."""
-    from ..ndarray._dlpack import take
+    from ..ndarray._dlpack import import_memory
 
     if device is not None:
         raise ArgumentTypeError("mx.np.from_dlpack: device is None alone")
-    out = take(x, NP)
+    out = import_memory(x, NP)
     return out.copy() if copy else out
 
 

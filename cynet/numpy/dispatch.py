@@ -5,7 +5,7 @@ import numpy as onp
 from ..base.errors import ArgumentTypeError
 from ..ndarray._tape import is_tracked
 from ..ndarray.ndarray import NDArray
-from ._call import array_of, make_array, refuse_traced, single_out
+from ._call import array_of, make_array, refuse_traced, unwrap_out
 
 _NAME_OF_UFUNC = {"divide": "true_divide", "remainder": "mod", "invert": "bitwise_not"}
 _REDUCTION_OF_UFUNC = {
@@ -47,14 +47,14 @@ def call_ufunc(ufunc, method, inputs, out, kwargs):
         kwargs.setdefault("axis", 0)
         return _function_named("cumsum" if name == "add" else "cumprod")(*inputs, **kwargs)
     if method == "at":
-        return _ufunc_at(ufunc, *inputs)
+        return _apply_ufunc_at(ufunc, *inputs)
     if method == "outer" and ufunc.nin == 2 and not kwargs:
         a, b = (array_of(each, name) for each in inputs)
         return call_ufunc(ufunc, "__call__", (a.reshape(a.shape + (1,) * b.ndim), b), None, {})
     return call_numpy(getattr(ufunc, method), inputs, kwargs)
 
 
-def _ufunc_at(ufunc, array, indices, *values):
+def _apply_ufunc_at(ufunc, array, indices, *values):
     # NumPy changes its first operand in place.
     if not isinstance(array, NDArray):
         ufunc.at(array, _to_numpy(indices), *map(_to_numpy, values))
@@ -110,7 +110,7 @@ def call_numpy(function, args, kwargs):
     """
     if function.__name__ in _WRITING_FUNCTIONS and args and isinstance(args[0], NDArray):
         return _write_on_host(function, args[0], args[1:], kwargs)
-    out = single_out(kwargs.get("out"))
+    out = unwrap_out(kwargs.get("out"))
     if isinstance(out, NDArray):
         host = out.asnumpy()  # elements that `where` leaves out keep their values
         call_numpy(function, args, kwargs | {"out": host})
@@ -119,17 +119,17 @@ def call_numpy(function, args, kwargs):
 
     follow = False
 
-    def given(value):
+    def to_host(value):
         nonlocal follow
         refuse_traced(function.__name__, "what NumPy computes on the host", value)
         if isinstance(value, NDArray):
             follow = follow or is_tracked(value)
             return value.asnumpy()
         if isinstance(value, (list, tuple)):
-            return type(value)(map(given, value))
+            return type(value)(map(to_host, value))
         return value
 
-    result = function(*map(given, args), **{k: given(v) for k, v in kwargs.items()})
+    result = function(*map(to_host, args), **{k: to_host(v) for k, v in kwargs.items()})
     if follow and _has_floats(result):
         raise ArgumentTypeError(
             f"mx.np: {function.__name__} is computed by NumPy, and no gradient flows through it: "

@@ -28,7 +28,7 @@ from ._call import (
     ops,
     refuse_cast,
     refuse_order,
-    single_out,
+    unwrap_out,
     with_aliases,
 )
 
@@ -71,7 +71,7 @@ def _with_dtype_casting(function, inputs, out, where, dtype, casting, order):
     ``where=`` `out` is unchanged, and a new result is zero."""
     from .selection import where as choose
 
-    name, out = f"mx.np.{function.__name__}", single_out(out)
+    name, out = f"mx.np.{function.__name__}", unwrap_out(out)
     refuse_order(order, name)
     refuse_cast("bool", "bool", casting, name)  # raises for an unknown `casting`
     if dtype is not None and function.__name__ not in _BOOLEAN_FUNCTIONS:
@@ -109,7 +109,7 @@ def _has_float_dtype_of(out, *operands):
     )
 
 
-def as_ufunc(function):
+def with_ufunc_arguments(function):
     """Make a function of one or two arrays and `out` accept ``where=`` and ``dtype=``."""
 
     signature = inspect.signature(function)
@@ -151,7 +151,7 @@ def _binary_function(name):
             x2 = array_of(x2, name)
         if out is None:
             return slot.call(x1, x2)
-        out = single_out(out)
+        out = unwrap_out(out)
         if isinstance(x1, NUMBERS):
             x1 = array_of(x1, name, x2.dtype)
         if truth or not _has_float_dtype_of(out, x1, x2):
@@ -194,7 +194,7 @@ def _unary_function(name, operator):
             return run(x)
         if stays and onp.dtype(x.dtype).kind == "b":
             return fill_out(x.copy(), out)
-        if out is not None and (truth or not _has_float_dtype_of(single_out(out), x)):
+        if out is not None and (truth or not _has_float_dtype_of(unwrap_out(out), x)):
             return fill_out(run(x), out)
         return run(x, out=out)
 

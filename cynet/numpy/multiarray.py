@@ -290,7 +290,7 @@ class ndarray(ArrayMembers, NDArray):
         return NDArray.__hash__(self)
 
     def __repr__(self):
-        return text_of(self)
+        return array_text(self)
 
     def __str__(self):
         return str(self.asnumpy())
@@ -467,7 +467,7 @@ class ndarray(ArrayMembers, NDArray):
         return None if found is None else found.as_np_ndarray()
 
 
-def text_of(array):
+def array_text(array):
     """The text of ``repr``."""
     host = array.asnumpy()
     body = onp.array2string(host, separator=", ", prefix="array(")

@@ -105,7 +105,7 @@ nanargmax = _nan_arg_extremum("nanargmax", reductions.argmax, float("-inf"))
 nanargmin = _nan_arg_extremum("nanargmin", reductions.argmin, float("inf"))
 
 
-def n_below(a, v, right):
+def num_below(a, v, right):
     """The number of elements of `a`, in any order, that are below each of `v`; with `right` not
     above it."""
     shape, v = v.shape, shapes.ravel(v)
@@ -131,7 +131,7 @@ def searchsorted(a, v, side="left", sorter=None):
     a, v = array_of(a, "searchsorted"), array_of(v, "searchsorted")
     if a.ndim != 1:
         raise ShapeError(f"mx.np.searchsorted: a has one axis, got shape {a.shape}")
-    return n_below(a, v, side == "right")
+    return num_below(a, v, side == "right")
 
 
 def digitize(x, bins, right=False):
@@ -139,7 +139,7 @@ def digitize(x, bins, right=False):
     if not is_traced(x) and not is_traced(bins):
         return call_numpy(onp.digitize, (x, bins, right), {})
     x, bins = array_of(x, "digitize"), array_of(bins, "digitize")
-    rising, falling = n_below(bins, x, not right), bins.shape[0] - n_below(bins, x, bool(right))
+    rising, falling = num_below(bins, x, not right), bins.shape[0] - num_below(bins, x, bool(right))
     return where(bins[:1] <= bins[-1:], rising, falling) if bins.shape[0] else rising
 
 

@@ -9,7 +9,7 @@ from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
 from ._call import NUMBERS, array_of, fill_out, is_traced, ops, refuse_other_than_floats
 from .dispatch import call_numpy
-from .elementwise import FUNCTIONS, as_ufunc
+from .elementwise import FUNCTIONS, with_ufunc_arguments
 from .selection import host_values
 from .selection import where as choose
 
@@ -175,7 +175,7 @@ def sinc(x):
     return choose(x == 0, 1.0, FUNCTIONS["sin"](wide) / wide)
 
 
-@as_ufunc
+@with_ufunc_arguments
 def heaviside(x1, x2, out=None):
     """0 below 0, 1 above, `x2` at 0."""
     if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
@@ -231,7 +231,7 @@ def frexp(x):
     return ldexp(x, -power).astype(given.dtype), power.astype("int32")
 
 
-@as_ufunc
+@with_ufunc_arguments
 def spacing(x, out=None):
     """The distances to the next number of the dtype, away from 0."""
     x = array_of(x, "spacing")
@@ -498,12 +498,12 @@ def corrcoef(x, y=None, rowvar=True, *, dtype=None):
     found = cov(x, y, rowvar, dtype=dtype)
     if found.ndim == 0:
         return found / found
-    spread = FUNCTIONS["sqrt"](shapes.ravel(_diagonal(found)))
+    spread = FUNCTIONS["sqrt"](shapes.ravel(_diagonal_values(found)))
     found = found / shapes.expand_dims(spread, 1) / shapes.expand_dims(spread, 0)
     return FUNCTIONS["minimum"](FUNCTIONS["maximum"](found, -1.0), 1.0)
 
 
-def _diagonal(a):
+def _diagonal_values(a):
     from .products import diagonal
 
     return diagonal(a)

@@ -19,7 +19,7 @@ from ._call import (
     refuse_traced,
     with_aliases,
 )
-from .elementwise import FUNCTIONS, as_ufunc
+from .elementwise import FUNCTIONS, with_ufunc_arguments
 from .reductions import axes_of
 from .reductions import sum as total_of
 from .shapes import broadcast_to, ravel, reshape_view, to_common_dtype, transpose
@@ -100,7 +100,7 @@ def round(a, decimals=0, out=None):
 around = round_ = round
 
 
-@as_ufunc
+@with_ufunc_arguments
 def rint(x, out=None):
     """The nearest whole numbers, a tie to the even one."""
     x = array_of(x, "rint")
@@ -382,7 +382,7 @@ def array_equiv(a1, a2):
 
 
 @with_aliases(val="x")
-@as_ufunc
+@with_ufunc_arguments
 def positive(x, out=None):
     """The elements themselves."""
     return fill_out(array_of(x, "positive").copy(), out)
@@ -391,7 +391,7 @@ def positive(x, out=None):
 real = positive
 
 
-@as_ufunc
+@with_ufunc_arguments
 def float_power(x1, x2, out=None):
     """Powers in floats, also of integers."""
     x1 = array_of(x1, "float_power")
@@ -421,7 +421,7 @@ def ix_(*args):
     return tuple(found)
 
 
-@as_ufunc
+@with_ufunc_arguments
 def fabs(x, out=None):
     """The absolute values, in floats."""
     x = array_of(x, "fabs")

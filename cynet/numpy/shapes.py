@@ -257,14 +257,14 @@ def atleast_2d(*arys):
 def atleast_3d(*arys):
     """Each array, with three axes at least."""
 
-    def wide(a):
+    def to_three_axes(a):
         if a.ndim == 0:
             return reshape_view(a, (1, 1, 1))
         if a.ndim == 1:
             return reshape_view(a, (1, a.shape[0], 1))
         return reshape_view(a, (*a.shape, 1)) if a.ndim == 2 else a
 
-    return _apply_at_least(arys, wide)
+    return _apply_at_least(arys, to_three_axes)
 
 
 def _apply_at_least(arrays, function):

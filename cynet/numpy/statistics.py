@@ -15,7 +15,7 @@ from . import reductions, shapes
 from ._call import array_of, fill_out, is_traced, ops, refuse_traced
 from .dispatch import call_numpy
 from .elementwise import FUNCTIONS
-from .order import n_below
+from .order import num_below
 from .selection import rint, take_along_axis, where
 
 QUANTILE_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -182,7 +182,7 @@ def bincount(x, weights=None, minlength=0):
     return ops._backward_gather_nd(weights, indices, shape=counts.shape)
 
 
-def _are_tracked(*given):
+def _any_tracked(*given):
     return any(is_traced(e) or (isinstance(e, NDArray) and is_tracked(e)) for e in given)
 
 
@@ -229,7 +229,7 @@ def _bin_counts(columns, edges, weights, density, name):
     """Sums of weights in the boxes of a grid, or counts of elements as int64."""
     sizes, at, inside = [each.shape[0] - 1 for each in edges], 0, True
     for column, bounds, n in zip(columns, edges, sizes):
-        found = n_below(bounds, column, True) - 1
+        found = num_below(bounds, column, True) - 1
         found = where(column == bounds[-1], n - 1, found)  # the last interval includes both ends
         within = (found >= 0) & (found < n)
         inside = within if inside is True else inside & within
@@ -264,7 +264,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     ArgumentTypeError, ArgumentError, ShapeError
         What NumPy refuses; in a graph a number of bins that depends on values.
     """
-    if not _are_tracked(a, bins, weights):
+    if not _any_tracked(a, bins, weights):
         return call_numpy(onp.histogram, (a, bins, range, density, weights), {})
     a = shapes.ravel(_sample_columns(a, "histogram"))
     edges = _bin_edges(a, bins, range, "histogram")
@@ -274,7 +274,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
     """The edges of the intervals of `histogram`."""
-    if not _are_tracked(a, bins):
+    if not _any_tracked(a, bins):
         return call_numpy(onp.histogram_bin_edges, (a, bins, range, weights), {})
     return _bin_edges(
         shapes.ravel(_sample_columns(a, "histogram_bin_edges")), bins, range, "histogram_bin_edges"
@@ -284,7 +284,7 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
 def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     """The number of rows of a sample in each box of a grid; and the edges along each axis."""
     listed = isinstance(sample, (list, tuple))
-    if not _are_tracked(*(sample if listed else [sample]), weights):
+    if not _any_tracked(*(sample if listed else [sample]), weights):
         return call_numpy(onp.histogramdd, (sample, bins, range, density, weights), {})
     if listed:
         columns = [_sample_columns(each, "histogramdd") for each in sample]
@@ -305,7 +305,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
 
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     """The number of points in each box of a grid; and the edges along both axes."""
-    if not _are_tracked(x, y, weights):
+    if not _any_tracked(x, y, weights):
         return call_numpy(onp.histogram2d, (x, y, bins, range, density, weights), {})
     several = not hasattr(bins, "__index__") and len(bins) != 2
     found, edges = histogramdd([x, y], [bins, bins] if several else bins, range, density, weights)

@@ -20,7 +20,7 @@ def _float_array(x, where):
     return x.astype("float32") if onp.dtype(x.dtype).kind in "biu" else x
 
 
-def _with_old_names(**words):
+def _accept_old_keywords(**words):
     """A decorator: the function also accepts MXNet 1.9's argument names, `out` and `name`."""
 
     def decorate(function):
@@ -41,13 +41,13 @@ def _with_old_names(**words):
     return decorate
 
 
-def _length_by_position(axis, length):
+def _order_axis_and_length(axis, length):
     """`axis` and `length` of a softmax; MXNet 1.9 has `length` as the second positional argument
     instead of `axis`."""
     return (-1, axis) if hasattr(axis, "shape") else (axis, length)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtype=None):
     """Exponentials that add up to 1 along an axis; with `use_length` only over the first `length`
     elements."""
@@ -55,7 +55,7 @@ def softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtyp
 
 
 def _softmax_call(run, data, axis, length, temperature, use_length, dtype):
-    axis, length = _length_by_position(axis, length)
+    axis, length = _order_axis_and_length(axis, length)
     more = {} if temperature is None else {"temperature": temperature}
     if use_length:
         more["use_length"] = True
@@ -68,13 +68,13 @@ def _softmax_call(run, data, axis, length, temperature, use_length, dtype):
     return out if dtype is None else out.astype(dtype)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def log_softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtype=None):
     """The logarithm of `softmax`."""
     return _softmax_call(ops.log_softmax, data, axis, length, temperature, use_length, dtype)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def masked_softmax(data, mask, axis=-1, temperature=1.0, normalize=True):
     """`softmax` of the elements whose mask is not 0; 0 for the others."""
     from ..numpy import where
@@ -84,7 +84,7 @@ def masked_softmax(data, mask, axis=-1, temperature=1.0, normalize=True):
     return where(mask, softmax(where(mask, data / temperature, -1e30), axis), 0.0)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def masked_log_softmax(data, mask, axis=-1, temperature=1.0, normalize=True):
     """The logarithm of `masked_softmax`; minus infinity for the others."""
     from ..numpy import where
@@ -94,19 +94,19 @@ def masked_log_softmax(data, mask, axis=-1, temperature=1.0, normalize=True):
     return where(mask, log_softmax(where(mask, data / temperature, -1e30), axis), -onp.inf)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def activation(data, act_type="relu"):
     """An activation by name: 'relu', 'sigmoid', 'tanh', 'softrelu', 'softsign'."""
     return ops.Activation(*_check_arrays(data), act_type=act_type)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def leaky_relu(data, gamma=None, act_type="leaky", slope=0.25, **kwargs):
     """A rectifier by `act_type`: leaky, PReLU, RReLU, ELU, SELU or GELU."""
     return ops.LeakyReLU(*_check_arrays(data, gamma), act_type=act_type, slope=slope, **kwargs)
 
 
-@_with_old_names(data="x")
+@_accept_old_keywords(data="x")
 def fully_connected(x, weight, bias=None, num_hidden=None, no_bias=True, flatten=True):
     """``x`` times the transpose of a weight, and a bias."""
     weight = array_of(weight, "npx.fully_connected")
@@ -116,31 +116,31 @@ def fully_connected(x, weight, bias=None, num_hidden=None, no_bias=True, flatten
     )
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def convolution(data, weight, bias=None, no_bias=False, **kwargs):
     """A convolution; parameters as of ``mx.nd.Convolution``."""
     return ops.Convolution(*_check_arrays(data, weight, bias), no_bias=bias is None, **kwargs)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def deconvolution(data, weight, bias=None, no_bias=False, **kwargs):
     """A transposed convolution; parameters as of ``mx.nd.Deconvolution``."""
     return ops.Deconvolution(*_check_arrays(data, weight, bias), no_bias=bias is None, **kwargs)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def pooling(data, **kwargs):
     """Pooling; parameters as of ``mx.nd.Pooling``."""
     return ops.Pooling(*_check_arrays(data), **kwargs)
 
 
-@_with_old_names(data="x", moving_mean="running_mean", moving_var="running_var")
+@_accept_old_keywords(data="x", moving_mean="running_mean", moving_var="running_var")
 def batch_norm(x, gamma, beta, running_mean, running_var, **kwargs):
     """Batch normalization; parameters as of ``mx.nd.BatchNorm``."""
     return ops.BatchNorm(*_check_arrays(x, gamma, beta, running_mean, running_var), **kwargs)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def layer_norm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):
     """Normalization along an axis, scaled and shifted."""
     return ops.LayerNorm(
@@ -148,7 +148,7 @@ def layer_norm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):
     )
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def group_norm(data, gamma, beta, num_groups=1, eps=1e-3, output_mean_var=False):
     """Normalization of groups of channels; `gamma` and `beta` scale and shift each channel, as in
     MXNet 2.0, or each group, as in 1.9.1: by how many numbers they hold."""
@@ -170,25 +170,25 @@ def group_norm(data, gamma, beta, num_groups=1, eps=1e-3, output_mean_var=False)
     )
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def instance_norm(data, gamma, beta, eps=1e-3):
     """Normalization of each channel of each sample, scaled and shifted."""
     return ops.InstanceNorm(*_check_arrays(data, gamma, beta), eps=eps)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def l2_normalization(data, eps=1e-10, mode="instance"):
     """The data divided by their norm."""
     return ops.L2Normalization(*_check_arrays(data), eps=eps, mode=mode)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):
     """Zeros in place of a share of the elements, in training."""
     return ops.Dropout(*_check_arrays(data), p=p, mode=mode, axes=axes, cudnn_off=cudnn_off)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def embedding(data, weight, input_dim=None, output_dim=None, dtype="float32", sparse_grad=False):
     """The rows of `weight` at the indices in `data`."""
     weight = array_of(weight, "npx.embedding")
@@ -201,14 +201,14 @@ def embedding(data, weight, input_dim=None, output_dim=None, dtype="float32", sp
     )
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def rnn(data=None, parameters=None, state=None, state_cell=None, sequence_length=None, **kwargs):
     """A recurrent layer; parameters as of ``mx.nd.RNN``."""
     given = _check_arrays(data, parameters, state, state_cell, sequence_length)
     return ops.RNN(*given, **kwargs)
 
 
-@_with_old_names(indices="data")
+@_accept_old_keywords(indices="data")
 def one_hot(data, depth=None, on_value=1.0, off_value=0.0, dtype="float32"):
     """Rows of zeros with a 1 at each index."""
     return ops.one_hot(
@@ -216,13 +216,13 @@ def one_hot(data, depth=None, on_value=1.0, off_value=0.0, dtype="float32"):
     )
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def pick(data, index, axis=-1, mode="clip", keepdims=False):
     """One element of each row along an axis, by index."""
     return ops.pick(*_check_arrays(data, index), axis=axis, mode=mode, keepdims=keepdims)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"):
     """The k largest elements along an axis, or their indices."""
     return ops.topk(
@@ -230,31 +230,31 @@ def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"
     )
 
 
-@_with_old_names(lhs="a", rhs="b")
+@_accept_old_keywords(lhs="a", rhs="b")
 def batch_dot(a, b, transpose_a=False, transpose_b=False, forward_stype="default"):
     """Products of the matrices of two stacks."""
     return ops.batch_dot(*_check_arrays(a, b), transpose_a=transpose_a, transpose_b=transpose_b)
 
 
-@_with_old_names(data="x")
+@_accept_old_keywords(data="x")
 def batch_flatten(x):
     """The array with all axes after the first flattened into one."""
     return ops.Flatten(*_check_arrays(x))
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def reshape_like(lhs, rhs, **kwargs):
     """An array with the shape of another."""
     return ops.reshape_like(*_check_arrays(lhs, rhs), **kwargs)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def broadcast_like(lhs, rhs, **kwargs):
     """An array repeated to the shape of another."""
     return ops.broadcast_like(*_check_arrays(lhs, rhs), **kwargs)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def slice(data, begin, end, step=None):
     """A part of an array by bounds of each axis."""
     return ops.slice(
@@ -262,7 +262,7 @@ def slice(data, begin, end, step=None):
     )
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def arange_like(data, start=0.0, step=1.0, repeat=1, axis=None, ctx=None):
     """Evenly spaced numbers, as many as an axis is long."""
     if ctx is not None and read_context(ctx) != data.context:
@@ -275,7 +275,7 @@ def arange_like(data, start=0.0, step=1.0, repeat=1, axis=None, ctx=None):
     )
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def sequence_mask(data, sequence_length=None, use_sequence_length=False, value=0.0, axis=0):
     """Sequences whose elements after the end of each are `value`."""
     return ops.SequenceMask(
@@ -286,31 +286,31 @@ def sequence_mask(data, sequence_length=None, use_sequence_length=False, value=0
     )
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def gather_nd(data, indices):
     """Elements at the coordinates that lie along the first axis of `indices`."""
     return ops.gather_nd(*_check_arrays(data, indices))
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def smooth_l1(data, scalar=1.0):
     """A loss that is quadratic near 0 and linear beyond."""
     return ops.smooth_l1(*_check_arrays(data), scalar=scalar)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def stop_gradient(data):
     """A copy of the data through which no gradient flows."""
     return ops.BlockGrad(*_check_arrays(data))
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def ctc_loss(data, label, data_lengths=None, label_lengths=None, **kwargs):
     """The connectionist temporal classification loss."""
     return ops.CTCLoss(*_check_arrays(data, label, data_lengths, label_lengths), **kwargs)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def roi_pooling(data, rois, pooled_size, spatial_scale):
     """Pool regions of an image to one size."""
     return ops.ROIPooling(
@@ -318,7 +318,7 @@ def roi_pooling(data, rois, pooled_size, spatial_scale):
     )
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def multibox_prior(
     data, sizes=(1.0,), ratios=(1.0,), clip=False, steps=(-1.0, -1.0), offsets=(0.5, 0.5)
 ):
@@ -328,32 +328,32 @@ def multibox_prior(
     )
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def multibox_target(anchor, label, cls_pred, **kwargs):
     """The targets of a detector of anchor boxes."""
     return ops._contrib_MultiBoxTarget(*_check_arrays(anchor, label, cls_pred), **kwargs)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def multibox_detection(cls_prob, loc_pred, anchor, **kwargs):
     """Boxes from the predictions of a detector."""
     return ops._contrib_MultiBoxDetection(*_check_arrays(cls_prob, loc_pred, anchor), **kwargs)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def cast(data, dtype):
     """The elements as another dtype."""
     return array_of(data, "npx.cast").astype(dtype)
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def shape_array(data):
     """The shape of an array as an array of int64."""
     shape = array_of(data, "npx.shape_array").shape
     return array_of(onp.asarray(shape, "int64"), "npx.shape_array")
 
 
-@_with_old_names()
+@_accept_old_keywords()
 def nonzero(a):
     """The indices of elements that are not 0, an int64 row for each element."""
     from ..numpy import argwhere
@@ -397,7 +397,7 @@ def cond(pred, then_func, else_func, inputs=None, name="cond"):
     return control_flow.cond(chosen, lambda: then_func(*given), lambda: else_func(*given))
 
 
-@_with_old_names(x="input")
+@_accept_old_keywords(x="input")
 def constraint_check(input, msg="Constraint violated!"):
     """Return True if all elements are true; else raise an error with the text `msg`."""
     from ..base.errors import ArgumentError

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 def _attention_part(g: Graph, value: str, parts: int, which: int, heads: int) -> str:
     """Select part `which` (query, key or value) of a projection: (batch, heads, length, width)."""
     value = g.reshape(value, (0, 0, heads, parts, -1))
-    value = g.squeeze(g.cut(value, 3, which, which + 1), 3)
+    value = g.squeeze(g.emit_slice(value, 3, which, which + 1), 3)
     return g.transpose(value, (1, 2, 0, 3))
 
 
 @exports(SelfAttentionQK, CrossAttentionQK)
-def scores(g: Graph, c: OpNode) -> str:
+def attention_scores(g: Graph, c: OpNode) -> str:
     """Write queries times keys, divided by sqrt(width): (batch * heads, length, length)."""
     heads, own = c.prop.heads, c.op.endswith("selfatt_qk")
     if own:
@@ -105,7 +105,7 @@ def sequence_last(g: Graph, c: OpNode) -> str:
     p, shape = c.prop, c.shapes[0]
     axis = p.axis
     if not p.use_sequence_length:
-        return g.squeeze(g.cut(c.inputs[0], axis, shape[axis] - 1, shape[axis]), axis)
+        return g.squeeze(g.emit_slice(c.inputs[0], axis, shape[axis] - 1, shape[axis]), axis)
     data = c.inputs[0]
     if axis == 0:
         data = g.transpose(data, (1, 0, *range(2, len(shape))))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def _split_columns(g: Graph, value: str, *ends: int) -> list[str]:
     """Split the last axis at the indices `ends`."""
-    return [g.cut(value, -1, a, b) for a, b in pairwise(ends)]
+    return [g.emit_slice(value, -1, a, b) for a, b in pairwise(ends)]
 
 
 def _centers_to_corners(g: Graph, number: Callable[[Any], str], boxes: str) -> str:
@@ -71,27 +71,27 @@ def box_nms(g: Graph, c: OpNode) -> str:
     count = min(p.topk, n) if p.topk > 0 else n
     number = partial(g.constant, dtype=dtype)
     data = g.reshape(c.inputs[0], (-1, n, width)) if len(shape) != 3 else c.inputs[0]
-    scores = g.squeeze(g.cut(data, 2, p.score_index, p.score_index + 1), 2)
+    scores = g.squeeze(g.emit_slice(data, 2, p.score_index, p.score_index + 1), 2)
     if p.id_index >= 0:
-        ids = g.squeeze(g.cut(data, 2, p.id_index, p.id_index + 1), 2)
+        ids = g.squeeze(g.emit_slice(data, 2, p.id_index, p.id_index + 1), 2)
         back = g.emit("Equal", [ids, number(p.background_id)])
         scores = g.emit("Where", [back, number(-np.inf), scores])
     scores, index = g.emit_several("TopK", [scores, g.ints(count)], 2, axis=1)
     rows = g.emit("GatherND", [data, g.unsqueeze(index, 2)], batch_dims=1)
-    boxes = g.cut(rows, 2, p.coord_start, p.coord_start + 4)
+    boxes = g.emit_slice(rows, 2, p.coord_start, p.coord_start + 4)
     corners = _centers_to_corners(g, number, boxes) if p.in_format == "center" else boxes
     kinds: str | None = None
     if p.id_index >= 0 and not p.force_suppress:
-        kinds = g.squeeze(g.cut(rows, 2, p.id_index, p.id_index + 1), 2)
+        kinds = g.squeeze(g.emit_slice(rows, 2, p.id_index, p.id_index + 1), 2)
     keep = _nms_keep_mask(
         g, number, corners, scores, kinds, count, p.overlap_thresh, p.valid_thresh
     )
     if p.in_format != p.out_format:
         made = corners if p.out_format == "corner" else _corners_to_centers(g, number, boxes)
-        parts = [g.cut(rows, 2, 0, p.coord_start)] if p.coord_start else []
+        parts = [g.emit_slice(rows, 2, 0, p.coord_start)] if p.coord_start else []
         parts.append(made)
         if p.coord_start + 4 < width:
-            parts.append(g.cut(rows, 2, p.coord_start + 4, width))
+            parts.append(g.emit_slice(rows, 2, p.coord_start + 4, width))
         rows = g.emit("Concat", parts, axis=2)
     made = _first_rows(g, number, rows, keep, count)
     if count < n:
@@ -132,7 +132,7 @@ def _nms_keep_mask(
 
 def _row_count_shape(g: Graph, value: str) -> str:
     """Write the number of rows of a value, as a shape of one axis."""
-    return g.cut(g.emit("Shape", [value]), 0, 0, 1)
+    return g.emit_slice(g.emit("Shape", [value]), 0, 0, 1)
 
 
 def _first_rows(g: Graph, number: Callable[[Any], str], rows: str, keep: str, count: int) -> str:

@@ -25,7 +25,7 @@ def _dtype_constant(g: Graph, c: OpNode, value: Any) -> str:
     return g.constant(np.array(value, c.dtypes[0]))
 
 
-def write_row(
+def emit_elementwise(
     g: Graph, row: Any, inputs: Sequence[str], dtype: str, number: float | None = None
 ) -> str:
     """Write the node, or nodes, of an elementwise function; constants get the dtype `dtype`.
@@ -60,7 +60,7 @@ def unary(g: Graph, c: OpNode) -> str:
         return g.emit("Max", [c.inputs[0], _dtype_constant(g, c, 0)])
     if not dtype.startswith("float") and row.result == FLOAT:
         c.refuse(f"its data are {dtype}: cast them to a float")  # results are fractions
-    return write_row(g, row, c.inputs, dtype)
+    return emit_elementwise(g, row, c.inputs, dtype)
 
 
 @exports(*prop_classes(*(f.name for row in BINARY if row.onnx for f in row.forms().values())))
@@ -75,7 +75,7 @@ def binary(g: Graph, c: OpNode) -> str:
         inputs = inputs[::-1] if c.prop.reverse else inputs
     if row.result == BOOL and not row.sign:
         inputs = [g.cast(each, "bool") for each in inputs]
-    made = write_row(g, row, inputs, dtype, number)
+    made = emit_elementwise(g, row, inputs, dtype, number)
     is_other = row.result == BOOL or dtype != c.dtypes[0]
     return g.cast(made, c.out_dtypes[0]) if is_other else made
 

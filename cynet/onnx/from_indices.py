@@ -22,11 +22,11 @@ def _index_tensor(reader: Reader, node: Node, i: int, length: Any) -> Symbol:
     found = node.value(i)
     if found is not None:
         found = found.astype("int64")
-        return reader.freeze(f"{node.name}_index", np.where(found < 0, found + length, found))
+        return reader.frozen_var(f"{node.name}_index", np.where(found < 0, found + length, found))
     index = sym.Cast(node.symbol(i), dtype="int64")
     below = sym.Cast(index < 0, dtype="int64")
     if np.ndim(length):
-        length = reader.freeze(f"{node.name}_lengths", np.asarray(length, "int64"))
+        length = reader.frozen_var(f"{node.name}_lengths", np.asarray(length, "int64"))
         return index + sym.broadcast_mul(below, length)
     return index + below * int(length)
 
@@ -60,7 +60,7 @@ def _element_indices(reader: Reader, node: Node, axis: int) -> Symbol:
         sym.expand_dims(
             _index_tensor(reader, node, 1, length)
             if i == axis
-            else reader.freeze(f"{node.name}_grid{i}", grid[i]),
+            else reader.frozen_var(f"{node.name}_grid{i}", grid[i]),
             axis=0,
         )
         for i in range(len(shape))
@@ -84,7 +84,7 @@ def _nd_indices(reader: Reader, node: Node, batch: int = 0) -> Symbol:
         index = sym.reshape(index, shape=(-1, 1))
     if batch:
         grid = np.indices(shape[:-1])[:batch]
-        index = sym.Concat(reader.freeze(f"{node.name}_batch", grid), index, dim=0)
+        index = sym.Concat(reader.frozen_var(f"{node.name}_batch", grid), index, dim=0)
     return index
 
 
@@ -151,7 +151,7 @@ def one_hot(reader: Reader, node: Node) -> Symbol:
         pair = node.symbol(2)
         ends = [sym.slice_axis(pair, axis=0, begin=i, end=i + 1) for i in range(2)]
     else:
-        ends = [reader.freeze(f"{node.name}_value{i}", values[i : i + 1]) for i in range(2)]
+        ends = [reader.frozen_var(f"{node.name}_value{i}", values[i : i + 1]) for i in range(2)]
     for i in range(2):
         for _ in range(max(rank, 0)):
             ends[i] = sym.expand_dims(ends[i], axis=0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import symbol as sym
 from .importers import imports
-from .windows import pad_data, pads, spatial_lengths
+from .windows import pad_data, padding_of_node, spatial_lengths
 
 if TYPE_CHECKING:
     from ..symbol import Symbol
@@ -37,7 +37,7 @@ def _filter_params(node: Node, kernel: list[int]) -> tuple[list[int], dict[str, 
 def conv(reader: Reader, node: Node) -> Symbol:
     shape, kernel = _weight_shape(node)
     n, (spans, how) = len(kernel), _filter_params(node, kernel)
-    before, after = pads(node, spans, list(how["stride"]))
+    before, after = padding_of_node(node, spans, list(how["stride"]))
     data = node.symbol(0)
     if before != after:
         data, before = pad_data(data, before, after, 0.0, n), [0] * n
@@ -133,7 +133,7 @@ def layer_norm(reader: Reader, node: Node) -> Symbol | list[Symbol]:
         beta = node.symbol(2) if node.has_input(2) else None
         if beta is None:
             zeros = np.zeros(scale, node.dtype(1))
-            beta = reader.freeze(f"{node.name}_beta", zeros)
+            beta = reader.frozen_var(f"{node.name}_beta", zeros)
         return sym.LayerNorm(node.symbol(0), node.symbol(1), beta, eps=eps)
     data, dtype = node.symbol(0), node.dtype(0)
     wide = data if dtype in ("float32", "float64") else sym.Cast(data, dtype="float32")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import symbol as sym
 from .importers import imports
-from .windows import pad_data, pads, spatial_lengths
+from .windows import pad_data, padding_of_node, spatial_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ def pool(reader: Reader, node: Node) -> list[Symbol]:
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation)]
     if node.get("auto_pad", "NOTSET").startswith("SAME") and dilation != [1] * n:
         node.refuse("dilations with auto_pad, whose pads programs make differently")
-    before, after = pads(node, spans, stride)
+    before, after = padding_of_node(node, spans, stride)
     kind, data = node.kind, node.symbol(0)
     counted = bool(node.get("count_include_pad", 0)) if kind == "AveragePool" else True
     p = node.get("p", 2) if kind == "LpPool" else None

@@ -61,7 +61,7 @@ def recurrent(reader: Reader, node: Node) -> list[Symbol]:
         if shape is None:
             node.refuse("without a first state the file must tell the batch")
         zeros = np.zeros((directions, shape[0 if by_batch else 1], hidden), w.dtype)
-        states.append(reader.freeze(f"{node.name}_{word}0", zeros))
+        states.append(reader.frozen_var(f"{node.name}_{word}0", zeros))
     how: dict[str, Any] = {"mode": mode, "state_size": hidden, "num_layers": 1}
     how |= {"bidirectional": directions == 2, "state_outputs": True}
     made = sym.RNN(data, reader.parameter(f"{node.name}_parameters", flat), *states, **how)

@@ -197,7 +197,7 @@ def _resize_axis(
     name, dtype = f"{node.name}_axis{axis}", node.dtype(0)
     if kernel["mode"] == "nearest":
         index = np.clip(_round_nearest(at, kernel["rounding"]), 0, length - 1).astype("int64")
-        found = sym.take(data, reader.freeze(name, index), axis=axis)
+        found = sym.take(data, reader.frozen_var(name, index), axis=axis)
     else:
         if dtype not in ("float32", "float64"):
             node.refuse(f"mode={kernel['mode']} of {dtype}")
@@ -206,13 +206,13 @@ def _resize_axis(
         found = sym.transpose(data, axes=tuple(order)) if axis != rank - 1 else data
         found = sym.expand_dims(found, axis=0) if rank == 1 else found
         found = sym.FullyConnected(
-            found, reader.freeze(name, weights), num_hidden=made, no_bias=True, flatten=False
+            found, reader.frozen_var(name, weights), num_hidden=made, no_bias=True, flatten=False
         )
         found = sym.squeeze(found, axis=0) if rank == 1 else found
         if axis != rank - 1:
             found = sym.transpose(found, axes=tuple(int(i) for i in np.argsort(order)))
     if beyond.any():
-        mask = reader.freeze(
+        mask = reader.frozen_var(
             f"{name}_inside",
             (~beyond).astype(dtype).reshape([-1 if i == axis else 1 for i in range(rank)]),
         )

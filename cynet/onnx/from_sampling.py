@@ -73,7 +73,7 @@ def grid_sample(reader: Reader, node: Node) -> Symbol:
         for k, size in enumerate(sizes)
     ]
     taps = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}[mode]
-    begin = reader.freeze(f"{node.name}_begin", np.arange(shape[0])[:, None] * math.prod(sizes))
+    begin = reader.frozen_var(f"{node.name}_begin", np.arange(shape[0])[:, None] * math.prod(sizes))
     total = None
     for offsets in product(taps, repeat=n):
         place, weight = begin, None

@@ -189,7 +189,7 @@ def pad(reader: Reader, node: Node) -> Symbol:
             data = sym.Concat(*parts, dim=axis) if len(parts) > 1 else data
         elif before or behind:
             index = np.pad(np.arange(shape[axis]), (before, behind), mode=mode)
-            data = sym.take(data, reader.freeze(f"{node.name}_axis{axis}", index), axis=axis)
+            data = sym.take(data, reader.frozen_var(f"{node.name}_axis{axis}", index), axis=axis)
         shape[axis] += before + behind
     return sym.identity(data)
 
@@ -254,7 +254,7 @@ def eye(reader: Reader, node: Node) -> Symbol:
     dtype = node.dtype(0) if dtype is None else to_name(dtype).name
     node.mark_unused(0)
     values = np.eye(rows, columns, k=node.get("k", 0), dtype=dtype)
-    return sym.identity(reader.freeze(f"{node.name}_eye", values))
+    return sym.identity(reader.frozen_var(f"{node.name}_eye", values))
 
 
 @imports("Trilu")
@@ -264,7 +264,7 @@ def triangle(reader: Reader, node: Node) -> Symbol:
     mask = np.triu(ones, k) if node.get("upper", 1) else np.tril(ones, k)
     mask = np.ascontiguousarray(np.broadcast_to(mask, shape))
     data = node.symbol(0)
-    kept = reader.freeze(f"{node.name}_mask", mask)
+    kept = reader.frozen_var(f"{node.name}_mask", mask)
     return sym.where(kept, data, sym.zeros_like(data))
 
 

@@ -23,7 +23,7 @@ def expand_node(reader: Reader, node: Node) -> tuple[list[Any], int] | None:
     outputs, and their opset; None where the node is no function.
     """
     if node.kind == "If" and node.domain in ("", "ai.onnx"):
-        return _known_branch(reader, node), node.opset
+        return _constant_branch(reader, node), node.opset
     function = reader.functions.get((node.domain, node.kind)) or _onnx_function_body(reader, node)
     if function is None:
         return None
@@ -133,7 +133,7 @@ def _rename_graph(
     graph.node.extend(nodes)
 
 
-def _known_branch(reader: Reader, node: Node) -> list[Any]:
+def _constant_branch(reader: Reader, node: Node) -> list[Any]:
     """Return the nodes of the If branch that a constant condition selects."""
     taken = bool(np.ravel(node.constant(0))[0])
     graph = node.get("then_branch" if taken else "else_branch")

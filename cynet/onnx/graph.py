@@ -157,7 +157,7 @@ class Graph:
         """Write an Unsqueeze, which inserts axes of length 1."""
         return self.emit("Unsqueeze", [value, self.ints(*axes)])
 
-    def cut(self, value: str, axis: int, begin: int, end: int) -> str:
+    def emit_slice(self, value: str, axis: int, begin: int, end: int) -> str:
         """Write a Slice of `value` from `begin` to `end` of an axis."""
         at = [self.ints(begin), self.ints(end), self.ints(axis)]
         return self.emit("Slice", [value, *at])

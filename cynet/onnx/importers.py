@@ -374,7 +374,7 @@ class Reader:
         held = held.reshape(values.shape) if held.size == values.size == 1 else held
         return held.dtype == values.dtype and np.array_equal(held, values)
 
-    def freeze(self, name: str, values: Any) -> Symbol:
+    def frozen_var(self, name: str, values: Any) -> Symbol:
         """Make a variable with constant values, which training does not change."""
         made = self.parameter(name, values)
         made._set_attr(lr_mult="0", wd_mult="0")

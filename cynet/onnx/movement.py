@@ -129,7 +129,7 @@ def slice_(g: Graph, c: OpNode) -> str:
 def slice_axis(g: Graph, c: OpNode) -> str:
     p = c.prop
     end = _INT64_MAX if p.end is None else p.end
-    return g.cut(c.inputs[0], p.axis % len(c.shapes[0]), p.begin or 0, end)
+    return g.emit_slice(c.inputs[0], p.axis % len(c.shapes[0]), p.begin or 0, end)
 
 
 @exports(SliceLikeProperty)

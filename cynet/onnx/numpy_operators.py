@@ -13,7 +13,7 @@ from ..operator.functions.reductions import REDUCTIONS
 from ..operator.functions.row import BOOL
 from ..operator.numpy.promotion import comparison_dtype, promote_dtypes
 from ..operator.numpy.shapes import RESHAPE
-from .elementwise import write_row
+from .elementwise import emit_elementwise
 from .graph import exports
 from .movement import reshape_target
 
@@ -51,7 +51,7 @@ def _write_row(
 ) -> str:
     if row.result == BOOL and not row.sign:
         inputs, dtype = [g.cast(each, "bool") for each in inputs], "bool"
-    return g.cast(write_row(g, row, inputs, dtype, number), c.out_dtypes[0])
+    return g.cast(emit_elementwise(g, row, inputs, dtype, number), c.out_dtypes[0])
 
 
 @exports(*_BINARY_ROWS)

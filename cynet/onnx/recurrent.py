@@ -50,7 +50,7 @@ def rnn(g: Graph, c: OpNode) -> list[str]:
             for where, value in zip(weights, (w, r, g.emit("Concat", b, axis=0))):
                 where.append(g.unsqueeze(value, 0))
         made = [v[0] if d == 1 else g.emit("Concat", v, axis=0) for v in weights]
-        begin = [g.cut(s, 0, layer * d, (layer + 1) * d) for s in states]
+        begin = [g.emit_slice(s, 0, layer * d, (layer + 1) * d) for s in states]
         more = {"hidden_size": h, "direction": "bidirectional" if d == 2 else "forward"}
         if p.mode == "gru":
             more["linear_before_reset"] = 1
@@ -72,4 +72,4 @@ def rnn(g: Graph, c: OpNode) -> list[str]:
 
 
 def _slice_parameters(g: Graph, flat: str, offset: int, size: int) -> str:
-    return g.cut(flat, 0, offset, offset + size)
+    return g.emit_slice(flat, 0, offset, offset + size)

@@ -19,7 +19,7 @@ def spatial_lengths(node: Node, i: int) -> list[Any]:
     return list(found)
 
 
-def pads(node: Node, spans: list[int], stride: list[int]) -> tuple[list[int], list[int]]:
+def padding_of_node(node: Node, spans: list[int], stride: list[int]) -> tuple[list[int], list[int]]:
     """Return the padding before and behind each spatial axis.
 
     spans: Length of a window, holes included.

@@ -7,15 +7,15 @@ from ..kernels.elementwise.elementwise cimport Kernel
 from ._base cimport Operator
 
 cdef enum:  # bits of a Kernel's `add` (kernels/elementwise/broadcast.h)
-    ADDS = 1
-    NUMBER_IS_WIDE = 2
-    MIXED = 4
+    ADDS = 1  # the loop adds to its output
+    NUMBER_IS_WIDE = 2  # the scalar is in the type that the loop computes in
+    MIXED = 4  # each operand has a dtype of its own
 
 cdef enum Source:
-    NUMBER = 0
-    IN_DATA = 1
-    OUT_DATA = 2
-    OUT_GRAD = 3
+    NUMBER = 0  # the operand is the loop's scalar
+    IN_DATA = 1  # the operand is an input
+    OUT_DATA = 2  # the operand is an output
+    OUT_GRAD = 3  # the operand is the gradient of an output
 
 cdef struct NativeLoop:
     Kernel write

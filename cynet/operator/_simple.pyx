@@ -42,7 +42,7 @@ cdef class CFunction:
         return tuple([out[k] for k in range(ndim)])
 
 
-cdef CFunction _wrap(void* address, str parameters):
+cdef CFunction _wrap_fn(void* address, str parameters):
     cdef CFunction out = CFunction.__new__(CFunction)
     out.address = address
     out.parameters = tuple(parameters.split())
@@ -50,40 +50,40 @@ cdef CFunction _wrap(void* address, str parameters):
 
 
 cdef CFunction unary_function(UnaryFunction function):
-    return _wrap(<void*>function, "src env ret req ctx")
+    return _wrap_fn(<void*>function, "src env ret req ctx")
 
 
 cdef CFunction binary_function(BinaryFunction function):
-    return _wrap(<void*>function, "lhs rhs env ret req ctx")
+    return _wrap_fn(<void*>function, "lhs rhs env ret req ctx")
 
 
 cdef CFunction unary_gradient_T0(UnaryGradientT0 function):
-    return _wrap(<void*>function, "out_grad env in_grad req ctx")
+    return _wrap_fn(<void*>function, "out_grad env in_grad req ctx")
 
 
 cdef CFunction unary_gradient_T1(UnaryGradientT1 function):
-    return _wrap(<void*>function, "out_grad out_value env in_grad req ctx")
+    return _wrap_fn(<void*>function, "out_grad out_value env in_grad req ctx")
 
 
 cdef CFunction unary_gradient_T2(UnaryGradientT2 function):
-    return _wrap(<void*>function, "out_grad in_data0 env in_grad req ctx")
+    return _wrap_fn(<void*>function, "out_grad in_data0 env in_grad req ctx")
 
 
 cdef CFunction binary_gradient_T0(BinaryGradientT0 function):
-    return _wrap(<void*>function, "out_grad env lhs_grad rhs_grad req_lhs_grad req_rhs_grad ctx")
+    return _wrap_fn(<void*>function, "out_grad env lhs_grad rhs_grad req_lhs_grad req_rhs_grad ctx")
 
 
 cdef CFunction binary_gradient_T2(BinaryGradientT2 function):
-    return _wrap(<void*>function, "out_grad lhs rhs env lhs_grad rhs_grad "
-                 "req_lhs_grad req_rhs_grad ctx")
+    return _wrap_fn(<void*>function, "out_grad lhs rhs env lhs_grad rhs_grad "
+                    "req_lhs_grad req_rhs_grad ctx")
 
 
 cdef CFunction unary_shape(UnaryShape function):
-    return _wrap(<void*>function, "src env")
+    return _wrap_fn(<void*>function, "src env")
 
 
 cdef CFunction binary_shape(BinaryShape function):
-    return _wrap(<void*>function, "lhs rhs env")
+    return _wrap_fn(<void*>function, "lhs rhs env")
 
 
 cdef const char* keyword(const EnvArguments* env, const char* key) noexcept nogil:

@@ -81,7 +81,7 @@ class Algorithms:
 
     def limit_cache(self, maximum: int) -> None:
         """Clear the cached choices, and from now on cache at most the `maximum` last used ones."""
-        self._choose = lru_cache(maximum)(self._cheapest)
+        self._choose = lru_cache(maximum)(self._choose_cheapest)
 
     def is_forced(self, desc: Any) -> bool:
         """Return whether the environment variable forces the algorithm of this call."""
@@ -96,7 +96,7 @@ class Algorithms:
         choice: Choice | None = self._choose(desc, self._forced_name())
         return choice
 
-    def _cheapest(self, desc: Hashable, forced: str | None) -> Choice | None:
+    def _choose_cheapest(self, desc: Hashable, forced: str | None) -> Choice | None:
         costs = {each: each.cost(desc) for each in self.algorithms if each.supports(desc)}
         if not costs:
             return None

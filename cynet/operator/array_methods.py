@@ -55,7 +55,7 @@ class BinaryOperators(NamedTuple):
         return operator if self.is_comparison else operator.replace("_scalar", "scalar")
 
 
-def _scalar_operators(row: Function) -> BinaryOperators:
+def _operators_of_row(row: Function) -> BinaryOperators:
     same, broadcast, scalar = (row.forms()[kind].name for kind in ("same", "broadcast", "scalar"))
     reflected = row.reflected or scalar  # None: the function is commutative
     name = reflected if isinstance(reflected, str) else reflected.name
@@ -81,5 +81,5 @@ def _bool_operator_names() -> Iterator[str]:
 # Operators that are methods of every array and symbol, which is their first input.
 METHODS = tuple(sorted(declared_names("methods")))
 # Name of a function of ``mx.nd`` -> its operators.
-BINARY = {row.function: _scalar_operators(row) for row in FUNCTIONS if row.function}
+BINARY = {row.function: _operators_of_row(row) for row in FUNCTIONS if row.function}
 COMPARISONS = frozenset(_bool_operator_names())  # operators whose results are truth values, 0 or 1

@@ -42,7 +42,7 @@ class Loop(NamedTuple):
 
 
 # Loop family -> index of its 8-bit operand among source, step, zero point and target.
-BYTE_LOOPS = {"floats_of_bytes": 0, "bytes_of_floats": 3}
+BYTE_LOOPS = {"floats_of_bytes": 0, "bytes_of_floats": 3}  # family -> index of its 8-bit operand
 
 
 def _simple_loops() -> Iterator[str | None]:

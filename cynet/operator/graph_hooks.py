@@ -138,7 +138,7 @@ class GraphHooks:
         """Return the act_type if the operator is exactly that activation, else None."""
         return None
 
-    def takes_maxima(self, prop: Prop) -> bool:
+    def computes_maxima(self, prop: Prop) -> bool:
         """Return whether each element of output 0 is the maximum of some elements of input 0."""
         return False
 

@@ -50,7 +50,7 @@ def float32_operator(prop, ctx, in_shapes, in_types):
     return ConvertedOperator(operator, narrow, "float32")
 
 
-def between_conversions(Operator operator not None, sources, str dtype):
+def with_conversions(Operator operator not None, sources, str dtype):
     """Create an operator that runs `operator` in `dtype`: arrays of the dtypes `sources` are
     converted to it and back, others (lengths) are passed unchanged.
 

@@ -114,14 +114,14 @@ cdef class KernelCall:
             ctx.rows.maximum.store(min(args.in_[0].size, <int64_t>ctx.rows.n))
         if self.kernel.space != NULL:
             own = aligned(self.kernel.space(args))
-        nbytes = self._put_aside(&args, tensors, req, beside, own) if self.whole else own
+        nbytes = self._to_scratch(&args, tensors, req, beside, own) if self.whole else own
         for i in range(ctx.n_requested):
             if ctx.requested[i].type != kTempSpace:
                 args.seed, args.stream = ctx.requested[i].seed, ctx.requested[i].stream
             elif nbytes and args.space == NULL:
                 args.space = get_space(&ctx.requested[i], nbytes)
         if self.whole:
-            self._put_aside(&args, tensors, req, beside, own)
+            self._to_scratch(&args, tensors, req, beside, own)
         self.kernel.run(args)
         if failure.place() >= 0:
             with gil:
@@ -135,8 +135,8 @@ cdef class KernelCall:
                 add_elements(tensor.dtype, beside[i].data, tensor.data, tensor.size)
         return 0
 
-    cdef int64_t _put_aside(self, Args* args, const TBlob** tensors, const int* req, TBlob* beside,
-                            int64_t at) noexcept nogil:
+    cdef int64_t _to_scratch(self, Args* args, const TBlob** tensors, const int* req, TBlob* beside,
+                             int64_t at) noexcept nogil:
         """Replace outputs not to be overwritten by workspace from byte `at`; return its end."""
         cdef const TBlob* tensor
         cdef int i, request

@@ -67,7 +67,7 @@ class KernelProperty(OperatorProperty):
         of them. Where some are not, the kernel of the first input's dtype is taken
         (`kernel_dtype`).
     float_types (tuple of str): What these may be: float32 and float64.
-    gpu (Lines, Elements or None): Its form for GPUs.
+    gpu (GpuLines, GpuElements or None): Its form for GPUs.
     keeps_rows_of (str or None): An input, not the first, whose gradient has few nonzero rows. The
         kernel lists these rows in ``Args.rows``, at most one for each element of its first input,
         and fills others with 0.

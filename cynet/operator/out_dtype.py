@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FLOATING = ("bfloat16", "float16", "float32", "float64")
 
 
-def in_data_dtype(formula: Callable[..., Any]) -> Callable[..., Any]:
+def cast_gradients_back(formula: Callable[..., Any]) -> Callable[..., Any]:
     """Cast the gradient of a `Formula` to the data's dtype if the output's was chosen."""
 
     def gradients(p: OutDType, F: Any, g: Any, x: Any, y: Any) -> Any:
@@ -76,13 +76,13 @@ class OutDType(OperatorProperty):
         self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
     ) -> Operator:
         if not self._changes_dtype(in_types):
-            return self.create_same(ctx, in_shapes, in_types)
-        from .half import between_conversions
+            return self.create_uncast(ctx, in_shapes, in_types)
+        from .half import with_conversions
 
         kind = self.compute_dtype(in_types[0], self.requested())
-        operator = self.create_same(ctx, in_shapes, [kind, *in_types[1:]])
-        return between_conversions(operator, self.converted, kind)
+        operator = self.create_uncast(ctx, in_shapes, [kind, *in_types[1:]])
+        return with_conversions(operator, self.converted, kind)
 
-    def create_same(self, ctx: Context, in_shapes: list[Shape], in_types: list[str]) -> Operator:
+    def create_uncast(self, ctx: Context, in_shapes: list[Shape], in_types: list[str]) -> Operator:
         """Create the operator whose output has the data's dtype."""
         raise ArgumentError(f"operator {self.op_name} has no implementation on {ctx}")

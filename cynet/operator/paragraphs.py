@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _Target = TypeVar("_Target")
 _ENTRIES = re.compile(r"^( *)Parameters\n\1-+\n((?:\1\S.*\n?|\1 .*\n?| *\n(?=\1 ))*)", re.M)
-_TITLE = re.compile(r"^( *)\w[\w ]*\n\1---+$", re.M)
+_SECTION_TITLE = re.compile(r"^( *)\w[\w ]*\n\1---+$", re.M)
 
 
 def with_paragraphs(**shared: str) -> Callable[[_Target], _Target]:
@@ -42,7 +42,7 @@ def with_paragraphs(**shared: str) -> Callable[[_Target], _Target]:
             Where to write.
     """
 
-    def put_in(function: _Target) -> _Target:
+    def insert_paragraphs(function: _Target) -> _Target:
         lines = (function.__doc__ or "").splitlines(keepends=True)
         for i, line in enumerate(lines):
             name = line.strip()[1:-1]
@@ -52,7 +52,7 @@ def with_paragraphs(**shared: str) -> Callable[[_Target], _Target]:
         function.__doc__ = "".join(lines) or None
         return function
 
-    return put_in
+    return insert_paragraphs
 
 
 def parameters_of(target: Any) -> str:
@@ -123,7 +123,7 @@ def _complete_docstring(target: Any, names: list[str], known: dict[str, str]) ->
         return
     doc = target.__doc__
     section = _ENTRIES.search(doc)
-    title = section or _TITLE.search(doc)
+    title = section or _SECTION_TITLE.search(doc)
     own = _parse_entries(section)
     left_out = [name for name in names if name in known and name not in own]
     if not left_out or title is None:

@@ -30,7 +30,7 @@ class Precision(NamedTuple):
     float32_inputs: tuple[str, ...] = ()
     loss: bool = False
 
-    def of(self, dtype: str) -> str | None:
+    def kind(self, dtype: str) -> str | None:
         """Return the precision for a narrow dtype: `LOW`, `FLOAT32`, `WIDEST`, `EITHER` or None."""
         if self.float32_where:
             return None

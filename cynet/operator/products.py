@@ -6,24 +6,24 @@ from __future__ import annotations
 from math import ceil
 from typing import NamedTuple
 
-from ..kernels.gemm.small import KERNELS, is_narrow
+from ..kernels.gemm.small import KERNELS, is_narrow_chosen
 from ..kernels.isa.dispatch import cpu_capability
 from .algorithms import NEVER, Algorithm, Algorithms, Choice
 
 ENV_VAR = "CYNET_GEMM_ALGORITHM"
-LANES = {"baseline": 4, "neon": 4, "avx2": 8, "avx512": 16, "amx": 16}
+LANES = {"baseline": 4, "neon": 4, "avx2": 8, "avx512": 16, "amx": 16}  # float32s of a vector
 # costs in cycles of one core
 OWN_COST = 0.6  # cycles of a vector multiply-add in our own loops
 LIBRARY_COST = 0.8  # cycles of a vector multiply-add in a library
 COPY_COST = 2  # cycles to copy one number of the matrix b
 # Above this many multiply-adds a library, which copies both matrices in blocks, is faster, unless
 # the shortest side is at most MAX_SHORT_SIDE.
-MIN_LIBRARY_MULTIPLY_ADDS = 1 << 30
-MAX_SHORT_SIDE = 256
+MIN_LIBRARY_MULTIPLY_ADDS = 1 << 30  # work above which a library is faster
+MAX_SHORT_SIDE = 256  # longest short side for which our own loops still win
 # If b is not a weight: minimum of multiply-adds for which copying b pays, and minimum of rows and
 # columns for which our own loops are faster than a library.
-MIN_COPY_MULTIPLY_ADDS = 1000000
-MIN_SIDE = 16
+MIN_COPY_MULTIPLY_ADDS = 1000000  # multiply-adds from which copying b, if no weight, pays
+MIN_SIDE = 16  # rows and columns from which our own loops beat a library
 
 
 class ProductDesc(NamedTuple):
@@ -57,14 +57,14 @@ def panels_cycles(desc: ProductDesc) -> float:
 
 def narrow_cycles(desc: ProductDesc) -> float:
     """Return the estimated cycles of own loops with b read in place."""
-    narrow = is_narrow(desc.level, desc.m, desc.n, desc.k, desc.b_transposed)
-    tiled = _amx_share(desc) < 1
+    narrow = is_narrow_chosen(desc.level, desc.m, desc.n, desc.k, desc.b_transposed)
+    tiled = _amx_relative_time(desc) < 1
     return _loop_cost(desc) if narrow and not tiled and _is_own_loop_faster(desc) else NEVER
 
 
 def amx_cycles(desc: ProductDesc) -> float:
     """Return the estimated cycles with AMX, as a multiple of those of the loops."""
-    share = _amx_share(desc)
+    share = _amx_relative_time(desc)
     return share * _loop_cost(desc) if share < 1 and _is_own_loop_faster(desc) else NEVER
 
 
@@ -82,10 +82,10 @@ def _is_own_loop_faster(desc: ProductDesc) -> bool:
         if not large or min(desc.m, desc.n) < MIN_SIDE or desc.k < 2:
             return False
     short = min(desc.m, desc.n, desc.k) <= MAX_SHORT_SIDE
-    return desc.work <= MIN_LIBRARY_MULTIPLY_ADDS or short or _amx_share(desc) < 1
+    return desc.work <= MIN_LIBRARY_MULTIPLY_ADDS or short or _amx_relative_time(desc) < 1
 
 
-def _amx_share(desc: ProductDesc) -> float:
+def _amx_relative_time(desc: ProductDesc) -> float:
     """Return the time with AMX relative to the loops for AVX-512. AMX lowers the clock by a seventh
     for a while, which slows other code and is counted as well. In ns of one thread: of a product of
     tiles, of splitting, of a block of the result, of a call, of reading a packed b, and of
@@ -100,7 +100,7 @@ def _amx_share(desc: ProductDesc) -> float:
     return own * (95 if desc.packed else 120) / desc.work
 
 
-def supports_own(desc: ProductDesc) -> bool:
+def has_own_loop(desc: ProductDesc) -> bool:
     """Return whether kernels of our own compute the product."""
     return desc.dtype == "float32" and not desc.packed
 
@@ -108,9 +108,9 @@ def supports_own(desc: ProductDesc) -> bool:
 # Kernels of our own (kernels/gemm/small.h).
 OWN_ALGORITHMS = (
     # b copied to panels that the loops read in order
-    Algorithm("panels", supports_own, panels_cycles),
+    Algorithm("panels", has_own_loop, panels_cycles),
     # few rows or columns: b is read in place
-    Algorithm("narrow", lambda desc: supports_own(desc) and not desc.a_transposed, narrow_cycles),
+    Algorithm("narrow", lambda desc: has_own_loop(desc) and not desc.a_transposed, narrow_cycles),
     # bfloat16 tiles: three bfloat16 products for one of float32
     Algorithm("amx", lambda desc: desc.dtype == "float32" and desc.level == "amx", amx_cycles),
 )
@@ -120,16 +120,16 @@ PRODUCTS = Algorithms(
 )
 
 
-def is_own(choice: Choice) -> bool:
+def is_own_kernel(choice: Choice) -> bool:
     """Return whether the choice is one of OWN_ALGORITHMS."""
     return choice.name in KERNELS
 
 
-def own_choice(desc: ProductDesc) -> Choice | None:
+def choose_own(desc: ProductDesc) -> Choice | None:
     """Choose our own kernels for a product of a layer; None if none supports it."""
     return _OWN_CHOICES.choose(desc)
 
 
 def kernel_code(choice: Choice) -> int:
     """Return the value of `ProductKernel` (kernels/gemm/small.pxd), or -1 for a library."""
-    return KERNELS.index(choice.name) if is_own(choice) else -1
+    return KERNELS.index(choice.name) if is_own_kernel(choice) else -1

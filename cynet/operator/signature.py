@@ -252,7 +252,7 @@ def bind_positional(
     return inputs, dict(zip(param_names, rest))
 
 
-def excess_text(where: str, entry: OpEntry, names: Sequence[str], count: int) -> str:
+def too_many_text(where: str, entry: OpEntry, names: Sequence[str], count: int) -> str:
     """Return the message for `count` positional inputs if the parameters allow only `names`."""
     strange = [each for each in describe(entry).inputs if each not in names]
     without = f"has no input '{strange[0]}' with these parameters: it " if strange else ""

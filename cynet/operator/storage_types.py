@@ -52,7 +52,7 @@ def on_values(keeps_zero: Callable[[Any], bool] | None = None) -> SparseRule:
     keeps_zero: ``keeps_zero(prop)``: whether ``f(0) = 0``; always if None.
     """
 
-    def gives(prop: Registered, stypes: Sequence[str]) -> str:
+    def result_stype(prop: Registered, stypes: Sequence[str]) -> str:
         return stypes[0] if keeps_zero is None or keeps_zero(prop) else DENSE
 
     def form(S: Any, entry: OpEntry, prop: Registered, inputs: Any, params: Any) -> Any:
@@ -60,7 +60,7 @@ def on_values(keeps_zero: Callable[[Any], bool] | None = None) -> SparseRule:
             return S.convert.apply_to_values(entry, inputs[0], params)
         return None
 
-    return SparseRule(gives, form)
+    return SparseRule(result_stype, form)
 
 
 def creates_sparse(prop: Registered | type[Registered]) -> bool:

@@ -14,7 +14,7 @@ from .._typedefs cimport (
     RunContext, dtype_size, kBfloat16, kFloat16, kFloat32, kFloat64, kGPU
 )
 from ..cuda.driver cimport check, launch
-from ..cuda.graphs cimport hold, prepare, release
+from ..cuda.graphs cimport hold, init_recording, release
 from ..cuda.graphs cimport run as run_recorded
 from ..kernels.parallel cimport parallel_ranges, threads_for
 from ..kernels.update.update cimport (
@@ -38,7 +38,7 @@ cdef dict _CUDA_TYPES = {kFloat32: "float", kFloat64: "double", kFloat16: "cynet
 
 cdef enum:
     THREADS = 256  # of a GPU's block
-    MAX_BLOCKS = 1 << 16
+    MAX_BLOCKS = 1 << 16  # maximum number of blocks of a launch
     NORM_GROUP_SIZE = 1 << 16  # maximum of elements whose norms are computed before the update
 
 
@@ -89,7 +89,7 @@ cdef int _run_on_host(void* arg, RunContext* run_ctx) except -1 nogil:
         while shares.last < joined.items.size():
             shares.first, shares.last = shares.last, _end_of_group(joined, shares.last)
             _apply_norm_rates(task, shares.first, shares.last)
-            shares.parts = threads_for(_count_changed(task, shares.first, shares.last))
+            shares.parts = threads_for(_changed_elements(task, shares.first, shares.last))
             parallel_ranges(<int>shares.parts, shares.parts, _update_parts, &shares)
     return 0
 
@@ -158,7 +158,7 @@ cdef void _sum_blocks(void* arg, int64_t begin, int64_t end) noexcept nogil:
             item.exact, part.weight if item.master < 0 else part.state[item.master], n)
 
 
-cdef int64_t _count_changed(const UpdateTask* task, size_t first, size_t last) noexcept nogil:
+cdef int64_t _changed_elements(const UpdateTask* task, size_t first, size_t last) noexcept nogil:
     """Estimate how many elements the step changes, without rows that have no gradient."""
     cdef const UpdateItem* item
     cdef const RowSet* rows
@@ -346,7 +346,7 @@ cdef class JoinedUpdate(UpdateStep):
     def __cinit__(self):
         self.joined = new FusedUpdate()
         self.put, self.free_task = launch_update, free_task
-        prepare(&self.joined.recording, False)
+        init_recording(&self.joined.recording, False)
 
     def __dealloc__(self):
         cdef FusedUpdate* joined = self.joined
@@ -451,10 +451,10 @@ cdef class JoinedUpdate(UpdateStep):
     cdef int _push_flags(self, const UpdateTask* task) noexcept nogil:
         if self.dev_type == kGPU:
             return kInline  # only launches kernels
-        cdef int64_t changed = _count_changed(task, 0, task.joined.items.size())
+        cdef int64_t changed = _changed_elements(task, 0, task.joined.items.size())
         return kInline if changed <= INLINE_UPDATE_ELEMENTS else kNormal
 
-    def fits(self, list weights, list grads, list states):
+    def is_made_for(self, list weights, list grads, list states):
         """Return whether these are the arrays that the update was created for."""
         cdef Py_ssize_t i, n = len(self.weights)
         if len(weights) != n or len(grads) != n or len(states) != n:

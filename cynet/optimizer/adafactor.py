@@ -111,7 +111,7 @@ class Adafactor(Optimizer):
         if weight.context.device_type == "gpu":
             self._update_by_operators(index, weight, grad, state)
             return
-        rate, decay, share = self._count_step_rates(index)
+        rate, decay, share = self._rates_of_next_step(index)
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
         grad = dense_of(grad)
         states = state if isinstance(state, tuple) else (state,)
@@ -133,13 +133,13 @@ class Adafactor(Optimizer):
             out=weight,
         )
 
-    def _count_step_rates(self, index):
+    def _rates_of_next_step(self, index):
         """Count a step; return its learning rate, weight decay, and the weight of new squares."""
         lr, wd, step = self._begin_step(index)
         return min(lr, step**-0.5) if self.relative_step else lr, lr * wd, step**self.decay_rate
 
     def _update_by_operators(self, index, weight, grad, state):
-        rate, decay, share = self._count_step_rates(index)
+        rate, decay, share = self._rates_of_next_step(index)
         dtype, shape = _state_dtype(weight.dtype), weight.shape
         grad = dense_of(grad)
         exact, grad = weight.astype(dtype), self._prepare_gradient(grad.astype(dtype))

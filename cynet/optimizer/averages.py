@@ -9,7 +9,7 @@ from .settings import check_real
 _MAX_WEIGHTS_PER_CALL = 64  # limit of the operator multi_sgd_update
 
 
-class Averages:
+class RunningAverages:
     """Running means of arrays by name, float32 (float64 of float64), on the arrays' devices.
 
     who (str): For messages.

@@ -301,7 +301,7 @@ class Optimizer(OptimizerRepr):
         if is_narrow(weight.dtype):
             if self.multi_precision:
                 master = weight.astype("float32")
-                return self._master_and_state((master, self.create_state(index, master)))
+                return self._swap_master_and_state((master, self.create_state(index, master)))
             warn_user(
                 f"{name_of(weight.dtype)} weights lose small updates; multi_precision=True keeps a"
                 " float32 copy of them"
@@ -330,14 +330,14 @@ class Optimizer(OptimizerRepr):
             for each in zip(index, weight, grad, state):
                 self._update_one_weight(*each)
 
-    def _master_and_state(self, pair):
+    def _swap_master_and_state(self, pair):
         """Swap between (float32 copy, state) and the order in which the optimizer stores them."""
         return pair[::-1] if self._copy_is_last else pair
 
     def _update_one_weight(self, index, weight, grad, state):
         weight, grad = as_nd_array(weight), as_nd_array(grad)
         if self.multi_precision and is_narrow(weight.dtype):
-            master, inner = self._master_and_state(state)
+            master, inner = self._swap_master_and_state(state)
             self.update(index, master, grad.astype("float32"), inner)
             weight[:] = master
         else:

@@ -65,7 +65,7 @@ class FusedOptimizer(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         """Update one weight by a step that the engine runs asynchronously."""
-        own = self._has_user_steps()
+        own = self._has_user_methods()
         if isinstance(index, (list, tuple)):
             arrays = list(weight), list(grad), list(state)
             self._update_jointly(list(index), *arrays, False, own)
@@ -81,7 +81,7 @@ class FusedOptimizer(Optimizer):
             and self._can_fuse_updates(weight)
         ):
             arrays = list(weight), list(grad), list(state)
-            own = self._has_user_steps()
+            own = self._has_user_methods()
             self._update_jointly(list(index), *arrays, self.multi_precision, own)
         else:
             super().update_multi_precision(index, weight, grad, state)
@@ -94,7 +94,7 @@ class FusedOptimizer(Optimizer):
         states: Sequence[State],
     ) -> None:
         """Update several weights by one function that the engine runs asynchronously."""
-        if self._has_user_steps() or not self._can_fuse_updates(weights):
+        if self._has_user_methods() or not self._can_fuse_updates(weights):
             super().update_all(indices, weights, grads, states)
         else:
             arrays = list(weights), list(grads), list(states)
@@ -102,7 +102,7 @@ class FusedOptimizer(Optimizer):
 
     def joined_update(self, indices, weights, grads, states):
         """Return the function that `update_all` would push, and its arguments."""
-        plain = type(self).update_all is FusedOptimizer.update_all and not self._has_user_steps()
+        plain = type(self).update_all is FusedOptimizer.update_all and not self._has_user_methods()
         if any_sparse(grads) or any_sparse(weights):
             return None
         if not (plain and indices and self._can_fuse_updates(weights)):
@@ -110,7 +110,7 @@ class FusedOptimizer(Optimizer):
         arrays = list(weights), list(grads), list(states)
         return self._prepare_step(list(indices), *arrays, self.multi_precision)
 
-    def _has_user_steps(self):
+    def _has_user_methods(self):
         """Return whether a user has overridden a method that a joint step does not call."""
         return bool(self._of_user or self._on_object)
 
@@ -145,7 +145,7 @@ class FusedOptimizer(Optimizer):
         weight, state = values_of_all_rows(weight), values_of_all_rows(state)
         master = None
         if multi_precision and is_narrow(weight.dtype):
-            master, state = self._master_and_state(state)
+            master, state = self._swap_master_and_state(state)
         states = () if state is None else state if isinstance(state, tuple) else (state,)
         rates, decays, rescale, clip, numbers = self._count_step([index], own)
         values, (rows,) = grad.parts()
@@ -161,10 +161,10 @@ class FusedOptimizer(Optimizer):
             self._joined = {}
         key = tuple(indices)
         joined = self._joined.get(key)
-        if joined is None or not joined.fits(weights, grads, states):
+        if joined is None or not joined.is_made_for(weights, grads, states):
             has_master = multi_precision and is_narrow(weights[0].dtype)
             rule = self._update_rule(
-                self._master_and_state(states[0])[1] if has_master else states[0]
+                self._swap_master_and_state(states[0])[1] if has_master else states[0]
             )
             joined = JoinedUpdate(
                 rule, weights, grads, states, multi_precision, self._norm, self._copy_is_last
@@ -181,7 +181,7 @@ class FusedOptimizer(Optimizer):
             self._update_count(indices)
         counts = [self._index_update_count[index] for index in indices]
         if own:
-            rates, decays = self._user_rates(indices)
+            rates, decays = self._rates_by_user_methods(indices)
         else:
             rates, decays = self._get_lrs(indices), self._get_wds(indices)
         if type(self)._rule_rate is not FusedOptimizer._rule_rate:
@@ -189,7 +189,7 @@ class FusedOptimizer(Optimizer):
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
         return rates, decays, self.rescale_grad, clip, self._rule_params_per_weight(counts)
 
-    def _user_rates(self, indices):
+    def _rates_by_user_methods(self, indices):
         """Return learning rates and weight decays by the methods that a user overrides."""
         found = []
         for one, several in (("_get_lr", "_get_lrs"), ("_get_wd", "_get_wds")):

@@ -26,7 +26,7 @@ from .base import OPTIMIZERS
 
 # First bytes of files: present; older, with the float32 copy first; older, without checksum.
 _MAGIC_NUMBER, _MAGIC_COPY_FIRST, _MAGIC_NO_CHECKSUM = b"CYNSTAT3", b"CYNSTAT2", b"CYNSTAT1"
-_MAX_NESTING_DEPTH = 8
+_MAX_NESTING_DEPTH = 8  # maximum levels of nested states
 _COUNT_KIND, _NUMBER_KIND = count(), number()  # checks of values in a file
 _TABLE_CHECKS = {
     "idx2name": lambda value: isinstance(value, str),
@@ -156,13 +156,13 @@ def _build_states(header, arrays, name, user):
         }
         optimizer = None if header["optimizer"] is None else restore_optimizer(header["optimizer"])
         if header["copies are first"]:
-            states = _move_copies_last(states, optimizer or user)
+            states = _move_float32_copies_last(states, optimizer or user)
     except CynetError as error:
         raise FormatError(f"{name}: {error}") from None
     return states, optimizer
 
 
-def _move_copies_last(states, optimizer):
+def _move_float32_copies_last(states, optimizer):
     """Convert an older file's states to the present order of state and float32 copy, which only the
     file's version tells apart."""
     if not (getattr(optimizer, "_copy_is_last", False) and optimizer.multi_precision):

@@ -8,7 +8,7 @@ import numpy as np
 from .. import random
 
 _MAX_BRIEF_TEXT = 100  # characters
-_SETTING_TYPES = int, float, str, bool, type(None)
+_SETTING_TYPES = int, float, str, bool, type(None)  # types of settings that can be compared
 _EXCLUDED_ATTRIBUTES = {
     "idx2name",
     "param_dict",
@@ -127,13 +127,13 @@ def _public_attributes(instance, prefix):
     return {
         f"{prefix}{name}": _value_text(value)
         for name, value in values.items()
-        if not name.startswith("_") and name not in _EXCLUDED_ATTRIBUTES and _is_plain(value)
+        if not name.startswith("_") and name not in _EXCLUDED_ATTRIBUTES and _is_plain_value(value)
     }
 
 
-def _is_plain(value):
+def _is_plain_value(value):
     if isinstance(value, (list, tuple)):
-        return all(map(_is_plain, value))
+        return all(map(_is_plain_value, value))
     return isinstance(value, (*_SETTING_TYPES, np.generic))
 
 

@@ -107,12 +107,12 @@ class Updater:
             if i not in states:
                 states[i] = self.optimizer.create_state_multi_precision(i, each)
             elif not synced[i]:
-                self._check_loaded(i, each, states[i])
+                self._check_loaded_state(i, each, states[i])
                 states[i] = self.sync_state_context(states[i], each.context)
             synced[i] = True
         return [states[i] for i in index]
 
-    def _check_loaded(self, index, weight, state):
+    def _check_loaded_state(self, index, weight, state):
         """Raise an error if a state from a file does not fit the optimizer and the weight."""
         made = self.optimizer.create_state_multi_precision(index, weight)
         # the optimizer may need no state (momentum 0)

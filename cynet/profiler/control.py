@@ -23,7 +23,7 @@ __all__ += ["start", "stop"]
 
 _PART_FLAGS = ("profile_symbolic", "profile_imperative", "profile_memory", "profile_api")
 _CONFIG_FLAGS = ("profile_all", *_PART_FLAGS, "continuous_dump", "aggregate_stats")
-_MIN_TRACE_EVENTS = 16
+_MIN_TRACE_EVENTS = 16  # minimum of the setting max_events
 
 
 class _Settings:

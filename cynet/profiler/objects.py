@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Counter", "Domain", "Event", "Frame", "Marker", "Task", "scope"]
 
-_event_ids = itertools.count(1)
+_event_ids = itertools.count(1)  # ids of the intervals in a trace
 
 
 def _check_name(what, name):
@@ -251,7 +251,7 @@ class Counter:
             The new value.
         """
         with self._lock:
-            self._set(value)
+            self._record_value(value)
 
     def increment(self, delta: int = 1) -> None:
         """Add `delta` to the counter.
@@ -262,7 +262,7 @@ class Counter:
             How much to add.
         """
         with self._lock:
-            self._set(self._value + delta)
+            self._record_value(self._value + delta)
 
     def decrement(self, delta: int = 1) -> None:
         """Subtract `delta` from the counter.
@@ -273,9 +273,9 @@ class Counter:
             How much to subtract.
         """
         with self._lock:
-            self._set(self._value - delta)
+            self._record_value(self._value - delta)
 
-    def _set(self, value: Any) -> None:
+    def _record_value(self, value: Any) -> None:
         self._value = int(value)
         now = trace.now()
         trace.record(trace.kinds["counter"], self.name, self._domain, now, now, self._value)

@@ -12,15 +12,15 @@ import struct
 from ..base.errors import ArgumentError, BoundsError, FormatError, StateError, file_error, shown
 from ..base.files import file_name, open_for_reading
 
-MAGIC = 0xCED7230A
+MAGIC = 0xCED7230A  # first 4 bytes of each part of a record
 _MAGIC_BYTES = struct.pack("<I", MAGIC)
 _MAX_PART_BYTES = (1 << 29) - 1  # bytes of a part
-_WHOLE_PART, _FIRST_PART, _MIDDLE_PART, _LAST_PART = range(4)
-_HEADER_STRUCT = struct.Struct("<II")
+_WHOLE_PART, _FIRST_PART, _MIDDLE_PART, _LAST_PART = range(4)  # kinds of parts
+_HEADER_STRUCT = struct.Struct("<II")  # header of a part: MAGIC; kind and length
 _READ_AHEAD_BYTES = 1 << 18  # read at once when records are read in sequence
 # larger records are read alone: with read-ahead much would be read twice
 _LARGE_RECORD_BYTES = _READ_AHEAD_BYTES // 4
-_PADDING_BY_REMAINDER = (b"", b"\0\0\0", b"\0\0", b"\0")
+_PADDING_BY_REMAINDER = (b"", b"\0\0\0", b"\0\0", b"\0")  # to a multiple of 4 bytes
 
 
 def frame_record(data):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..typing import NDArray, NumpyArray
 
-_HEADER = struct.Struct("<IfQQ")
+_HEADER = struct.Struct("<IfQQ")  # flag, label, id, id2
 
 
 class IRHeader(NamedTuple("HEADER", [("flag", int), ("label", Any), ("id", int), ("id2", int)])):

@@ -98,7 +98,7 @@ class FusedRNNCell(BaseRNNCell):
     def _num_gates(self):
         return len(self._gate_names)
 
-    def _layout_of(self, num_input):
+    def _packing_arguments(self, num_input):
         return self._mode, self._num_layers, self._directions, num_input, self._num_hidden
 
     def unpack_weights(self, args: NamedArrays) -> NamedArrays:
@@ -109,14 +109,14 @@ class FusedRNNCell(BaseRNNCell):
         num_input = packed.infer_input_size(
             array.size, self._mode, self._num_layers, self._directions, self._num_hidden
         )
-        found = packed.split_parameters(array, *self._layout_of(num_input), self._prefix)
+        found = packed.split_parameters(array, *self._packing_arguments(num_input), self._prefix)
         args.update({name: part.copy() for name, part in found.items()})
         return args
 
     def pack_weights(self, args: NamedArrays) -> NamedArrays:
         args = dict(args)
         first = args[f"{self._prefix}l0_i2h{self._gate_names[0]}_weight"]
-        layout = self._layout_of(first.shape[1])
+        layout = self._packing_arguments(first.shape[1])
         size = (packed.parameter_count(*layout),)
         array = nd.zeros(size, ctx=first.context, dtype=first.dtype)
         for name, part in packed.split_parameters(array, *layout, self._prefix).items():

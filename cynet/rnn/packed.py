@@ -16,7 +16,7 @@ def split_parameters(array, mode, num_layers, directions, num_input, num_hidden,
     """Split an NDArray of packed parameters into views: a dict of name to NDArray."""
     found, begin = {}, 0
 
-    def add_part(name, *shape):
+    def add_parameter(name, *shape):
         nonlocal begin
         size = shape[0] * (shape[1] if len(shape) > 1 else 1)
         found[f"{prefix}{name}"] = array[begin : begin + size].reshape(shape)
@@ -27,12 +27,12 @@ def split_parameters(array, mode, num_layers, directions, num_input, num_hidden,
         for side in directions:
             for group, columns in (("i2h", width), ("h2h", num_hidden)):
                 for gate in GATES[mode]:
-                    add_part(f"{side}{layer}_{group}{gate}_weight", num_hidden, columns)
+                    add_parameter(f"{side}{layer}_{group}{gate}_weight", num_hidden, columns)
     for layer in range(num_layers):
         for side in directions:
             for group in ("i2h", "h2h"):
                 for gate in GATES[mode]:
-                    add_part(f"{side}{layer}_{group}{gate}_bias", num_hidden)
+                    add_parameter(f"{side}{layer}_{group}{gate}_bias", num_hidden)
     return found
 
 

@@ -23,10 +23,10 @@ from ..base.errors import ArgumentTypeError, OutOfMemoryError, wrap_error, user_
 
 cdef enum:
     MAX_VALUE_BYTES = 64  # limit of an argument that is not an array
-    MAX_FILE_NAME_BYTES = 240
+    MAX_FILE_NAME_BYTES = 240  # longer file names are cut in messages
     # A launch on arrays of at most this size runs on the caller's thread, a larger one if it is
     # expected to take at most INLINE_SEGMENT_US.
-    INLINE_BYTES = 1 << 16
+    INLINE_BYTES = 1 << 16  # larger launches run on a worker unless they are quick
 
 cdef union ArgumentValue:
     void* pointer
@@ -55,8 +55,8 @@ cdef struct LaunchTask:
     void* device_kernel
 
 # Kernels and their names; a launch refers to its kernel by an index into both.
-cdef list _kernels = []
-cdef list _kernel_names = []
+cdef list _kernels = []  # registered kernels, by index
+cdef list _kernel_names = []  # their names
 cdef list _pace_addresses = []  # of the kernels' paces, as int
 
 

@@ -37,7 +37,7 @@ _MAX_LAUNCH_DIM = 2**31 - 1
 
 
 @functools.cache
-def _emulated_module(text, title, options, exports, checked, quoted):
+def _compile_emulated_module(text, title, options, exports, checked, quoted):
     """Compile a module of the emulator; the result is cached by the arguments."""
     from cynet_cuda_cpu import EmulatedModule
 
@@ -51,10 +51,10 @@ class _Program:
         self.text, self.title, self.quoted = text, title, quoted
         self.options, self.exports, self.checked = options, exports, checked
 
-    def compile_for(self, context):
+    def compile_for_device(self, context):
         """Compile the source for a device; KernelError quotes a line that fails."""
         if context.device_type != "gpu":
-            return _emulated_module(
+            return _compile_emulated_module(
                 self.text, self.title, self.options, self.exports, self.checked, self.quoted
             )
         from ..cuda.compiler import device_options
@@ -84,7 +84,7 @@ def _make_program(*args):
 @functools.cache
 def _make_launcher(program, context, function, name, names):
     """Make the launcher of a program's kernel `function`; `name` is for messages."""
-    module = program.compile_for(context)
+    module = program.compile_for_device(context)
     if context.device_type != "gpu":
         return _EmulatedKernel(module.get(function), name, names)
     kernel = _gpu_device(context).function(module, program.title, function)
@@ -132,9 +132,9 @@ class _DeviceKernel:
 
     def refusal_error(self, code):
         """Return the exception for a launch that the driver refused; launch.pyx calls it."""
-        from ..cuda.driver import explain
+        from ..cuda.driver import error_text
 
-        return KernelError(f"kernel {self.name} on gpu({self.device_id}): {explain(code)}")
+        return KernelError(f"kernel {self.name} on gpu({self.device_id}): {error_text(code)}")
 
     def push(self, arguments, written, grid, block, shared):
         """Check the sizes and push the launch to the engine."""
@@ -213,11 +213,11 @@ class Rtc:
         self._names, self._function = tuple(names), f"rtc_{name}"
         text = _full_source(self._function, name, self._wanted, kernel)
         self._make_program = _make_program(text, name, (), (), _is_memory_check_on(check), kernel)
-        self._launcher_on(every[0][1].context if every else current_context())
+        self._launcher_on_device(every[0][1].context if every else current_context())
         n = len(every)
         self._written = (False,) * self._count + (True,) * (n - self._count) + (False,) * n
 
-    def _launcher_on(self, context):
+    def _launcher_on_device(self, context):
         return self._make_program.launcher(context, self._function, self.name, self._names)
 
     def push(
@@ -274,7 +274,7 @@ class Rtc:
                     f"{where}"
                 )
             sizes.append(_shape_struct_bytes(shape))
-        self._launcher_on(where or current_context()).push(
+        self._launcher_on_device(where or current_context()).push(
             (*arrays, *sizes), self._written, grid_dims, block_dims, 0
         )
 
@@ -385,7 +385,7 @@ class CudaModule:
             source, "source", options, exports, _is_memory_check_on(check), None
         )
         self._home = gpu() if num_gpus() else cpu()
-        self._make_program.compile_for(self._home)
+        self._make_program.compile_for_device(self._home)
 
     def get_kernel(self, name: str, signature: str) -> CudaKernel:
         """Return a kernel of the source; `launch` checks arguments by the signature.
@@ -408,7 +408,7 @@ class CudaModule:
         arguments = read_signature(name, signature)
         names = tuple(argument.name for argument in arguments)
         kernel = CudaKernel(name, self._make_program, arguments, names)
-        kernel._launcher_on(self._home)
+        kernel._launcher_on_device(self._home)
         return kernel
 
 
@@ -420,7 +420,7 @@ def _tuple_of_strings(what, given):
     return tuple(every)
 
 
-def _match_signature(name, arguments, parameters):
+def _check_signature(name, arguments, parameters):
     """Raise KernelError unless a signature matches the compiled kernel."""
     if len(arguments) != len(parameters):
         raise KernelError(
@@ -479,14 +479,14 @@ class CudaKernel:
         self._checked_contexts = set()
         self._written = tuple(a.is_array and not a.is_const for a in arguments)
 
-    def _launcher_on(self, context):
+    def _launcher_on_device(self, context):
         """Return the kernel's launcher on a device; KernelError if the signature differs."""
         found = self._make_program.launcher(context, self.name, self.name, self._names)
         if context not in self._checked_contexts:
             if context.device_type == "gpu":
                 _compare_sizes(self.name, self._arguments, found.kernel.sizes)
             else:
-                _match_signature(self.name, self._arguments, found.kernel.parameters)
+                _check_signature(self.name, self._arguments, found.kernel.parameters)
             self._checked_contexts.add(context)
         return found
 
@@ -525,7 +525,7 @@ class CudaKernel:
             raise ArgumentError(
                 f"kernel {self.name} takes {len(self._arguments)} arguments, got {len(args)}"
             )
-        launchable = self._launcher_on(ctx)
+        launchable = self._launcher_on_device(ctx)
         values = tuple(
             self._kernel_argument(a, given, ctx) for a, given in zip(self._arguments, args)
         )

@@ -56,7 +56,7 @@ class Images(NamedTuple):
     maximum: int = 1 << 25
 
     @classmethod
-    def of(cls, shape: tuple[int, ...], **settings: Any) -> Images:
+    def to_rows(cls, shape: tuple[int, ...], **settings: Any) -> Images:
         """Create the conversion to rows of this shape, with the channels first or last."""
         if len(shape) != 3 or -1 in shape or not {shape[0], shape[2]} & {1, 3}:
             raise ArgumentError(f"rows of shape {shape} are not images")
@@ -93,7 +93,7 @@ def read_json(body: bytes, names: Sequence[str]) -> dict[str, NumpyArray]:
     if isinstance(found, dict) and list(found) == ["inputs"]:
         found, quotes = found["inputs"], 2
     if isinstance(found, list):
-        found = {only_name(names): found}
+        found = {single_input_name(names): found}
     elif isinstance(found, dict):
         quotes += 2 * len(found)
     if not isinstance(found, dict) or not found:
@@ -118,7 +118,7 @@ def parse_json(body: bytes) -> Any:
         raise FormatError(f"the body is not JSON: {error}{_gzip_hint(body)}") from None
 
 
-def only_name(names: Sequence[str]) -> str:
+def single_input_name(names: Sequence[str]) -> str:
     """Return the name of the only input, for unnamed rows."""
     if len(names) > 1:
         raise ArgumentError(f"the network has the inputs {list(names)}: name each")

@@ -22,19 +22,19 @@ def metrics_text(stats: Iterable[tuple[str, str, dict[str, Any]]]) -> str:
             for suffix, label, value in values(found):
                 lines.append(f"cynet_{name}{suffix}{{{labels}{label}}} {value!r}")
 
-    def one(key: str) -> Any:
+    def single_value(key: str) -> Any:
         return lambda found: [("", "", found[key])]
 
     add("request_seconds", "histogram", "Seconds of answered requests.", _histogram_lines)
-    add("rows_total", "counter", "Rows of answered requests.", one("rows"))
-    add("batches_total", "counter", "Batches that were run.", one("batches"))
+    add("rows_total", "counter", "Rows of answered requests.", single_value("rows"))
+    add("batches_total", "counter", "Batches that were run.", single_value("batches"))
     add(
         "failed_requests_total",
         "counter",
         "Requests that ended in an error.",
         lambda found: [("", f',kind="{kind}"', n) for kind, n in sorted(found["failed"].items())],
     )
-    add("waiting_rows", "gauge", "Rows that wait for a batch.", one("waiting"))
+    add("waiting_rows", "gauge", "Rows that wait for a batch.", single_value("waiting"))
     return "\n".join(lines) + "\n"
 
 

@@ -143,7 +143,7 @@ class Predictor:
             self._run_batch, max_batch, max_delay, max_waiting, workers, self._counters
         )
         if warm_up:
-            with config.suggestions({"CYNET_RUNS_BEFORE_PLAN": "0"}):  # all sizes come again
+            with config.suggested_settings({"CYNET_RUNS_BEFORE_PLAN": "0"}):  # all sizes come again
                 for size in self._sizes:
                     self._forward(self._zero_inputs(size))
 

@@ -33,9 +33,9 @@ def media_type(environ: dict[str, Any]) -> str:
     return environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
 
 
-def check_values(text: bytes, max_body: int, instead: str) -> bytes:
+def check_json_size(text: bytes, max_body: int, instead: str) -> bytes:
     """Return a JSON text, or refuse one with too many values; `instead` names another format."""
-    count, maximum = count_values(text), max_values(max_body)
+    count, maximum = count_values(text), max_value_count(max_body)
     if count > maximum:
         raise Refused(
             413,
@@ -50,6 +50,6 @@ def count_values(body: bytes) -> int:
     return body.count(b",") + 2 * (body.count(b"[") + body.count(b"{")) + body.count(b'"')
 
 
-def max_values(max_body: int) -> int:
+def max_value_count(max_body: int) -> int:
     """Return the maximum of values in a JSON body; they need about 5 times the limit of a body."""
     return max(_MAX_JSON_VALUES, max_body // 8)

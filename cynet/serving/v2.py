@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import FormatError, shown
 from ..libinfo import __version__
 from .bodies import write_json
-from .requests import check_values, read_body
+from .requests import check_json_size, read_body
 from .tensors import datatype, fill_plan, read_plan, read_raw, write_answer
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _LENGTH_HEADER = "Inference-Header-Content-Length"
 # limits of the cache: number of texts and paths, and bytes of each
-_MAX_CACHED_PLANS, _MAX_CACHED_BYTES = 256, 1024
+_MAX_CACHED_PLANS, _MAX_CACHED_BYTES = 256, 1024  # cached request texts; bytes of each
 _JSON_TYPE, _BINARY_TYPE = "application/json", "application/octet-stream"
 
 
@@ -133,7 +133,7 @@ class Protocol:
         """Parse the JSON text of a request; cached, as clients send the same text repeatedly."""
         plan = self._plans.get((predictor, head))
         if plan is None:
-            plan = read_plan(check_values(head, self._app.max_body, "binary tensors"), predictor)
+            plan = read_plan(check_json_size(head, self._app.max_body, "binary tensors"), predictor)
             if plan.is_cached and len(head) <= _MAX_CACHED_BYTES:
                 if len(self._plans) >= _MAX_CACHED_PLANS:
                     self._plans.clear()

@@ -19,11 +19,11 @@ from ..base.errors import (
 )
 from ..base.opencv import cv
 from .about import about_page, as_html, as_json
-from .bodies import NPY_TYPES, Images, only_name, read_json, read_npy, write_json, write_npy
+from .bodies import NPY_TYPES, Images, read_json, read_npy, single_input_name, write_json, write_npy
 from .errors import BusyError, Refused, WaitedError
 from .metrics import metrics_text
 from .models import Models
-from .requests import check_values, media_type, read_body
+from .requests import check_json_size, media_type, read_body
 from .tensors import refuse_not_finite
 from .v2 import Protocol
 
@@ -206,11 +206,11 @@ class Application:
         wants_npy = "application/x-npy" in environ.get("HTTP_ACCEPT", "")
         names = list(self.predictor.shapes)
         if kind in ("application/json", ""):
-            inputs = read_json(check_values(body, self.max_body, "an .npy file"), names)
+            inputs = read_json(check_json_size(body, self.max_body, "an .npy file"), names)
         elif kind in NPY_TYPES:
-            inputs, wants_npy = {only_name(names): read_npy(body)}, True
+            inputs, wants_npy = {single_input_name(names): read_npy(body)}, True
         elif kind.startswith("image/") and self.images is not None:
-            inputs = {only_name(names): self._decode_image(body)}
+            inputs = {single_input_name(names): self._decode_image(body)}
         else:
             raise Refused(
                 415,

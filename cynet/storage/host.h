@@ -14,7 +14,7 @@ static inline void cynet_host_memory(size_t* available, size_t* total) {
   *available = (size_t)s.ullAvailPhys;
   *total = (size_t)s.ullTotalPhys;
 }
-static inline size_t cynet_page() { return 4096; }
+static inline size_t cynet_page_bytes() { return 4096; }
 static inline void cynet_at_fork(void (*)(), void (*)(), void (*)()) {}
 #else
 #include <pthread.h>
@@ -23,7 +23,7 @@ static inline void* cynet_host_alloc(size_t n) {
   void* p = nullptr;
   return posix_memalign(&p, 64, n) == 0 ? p : nullptr;
 }
-static inline size_t cynet_page() { return (size_t)sysconf(_SC_PAGESIZE); }
+static inline size_t cynet_page_bytes() { return (size_t)sysconf(_SC_PAGESIZE); }
 static inline void cynet_host_free(void* p) { std::free(p); }
 static inline void cynet_host_memory(size_t* available, size_t* total) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -41,14 +41,14 @@ static inline void cynet_at_fork(void (*before)(), void (*parent)(), void (*chil
 #if defined(__SANITIZE_ADDRESS__)
 // Under AddressSanitizer memory is not reused, and access behind the requested bytes is an error.
 #include <sanitizer/asan_interface.h>
-#define CYNET_KEEPS_MEMORY 0
-static inline void cynet_limit_block(void* p, size_t used, size_t capacity) {
+#define CYNET_REUSES_MEMORY 0
+static inline void cynet_poison_unused(void* p, size_t used, size_t capacity) {
   ASAN_UNPOISON_MEMORY_REGION(p, used);
   ASAN_POISON_MEMORY_REGION((char*)p + used, capacity - used);
 }
 #else
-#define CYNET_KEEPS_MEMORY 1
-static inline void cynet_limit_block(void*, size_t, size_t) {}
+#define CYNET_REUSES_MEMORY 1
+static inline void cynet_poison_unused(void*, size_t, size_t) {}
 #endif
 #if defined(_MSC_VER)
 #include <intrin.h>

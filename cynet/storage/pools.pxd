@@ -9,9 +9,9 @@ cdef extern from "storage/host.h":
     void cynet_at_fork(void (*before)() noexcept nogil, void (*parent)() noexcept nogil,
                        void (*child)() noexcept nogil) noexcept nogil
     int cynet_log2(size_t n) noexcept nogil
-    size_t cynet_page() noexcept nogil
-    void cynet_limit_block(void* p, size_t used, size_t capacity) noexcept nogil
-    bint KEEPS_MEMORY "CYNET_KEEPS_MEMORY"
+    size_t cynet_page_bytes() noexcept nogil
+    void cynet_poison_unused(void* p, size_t used, size_t capacity) noexcept nogil
+    bint KEEPS_MEMORY "CYNET_REUSES_MEMORY"
 
 cdef extern from "storage/page_allocator.h":
     cppclass Lock "CynetSpinLock":
@@ -37,14 +37,14 @@ cdef enum:
     N_DEVICE_IDS = 64                  # device indices with a pool of their own
     N_ARENAS = 4  # for blocks below MIDDLE_BYTES, LARGE_BYTES, HUGE_BYTES, and for larger ones
     MIDDLE_BYTES = 64 << 10            # most long-lived blocks are smaller: they split larger ones
-    HUGE_PAGE_BYTES = 2 << 20
+    HUGE_PAGE_BYTES = 2 << 20  # size of a huge page of the system
     LARGE_BYTES = 4 * HUGE_PAGE_BYTES  # blocks of this size or more begin at huge pages
-    HUGE_BYTES = 8 * HUGE_PAGE_BYTES
+    HUGE_BYTES = 8 * HUGE_PAGE_BYTES  # the last arena has blocks of this size or more
     # Number of allocations after which unused memory is returned to the system, and the number
     # within which a new demand counts as recurring.
-    TRIM_ALLOCATIONS = 4096
-    RECUR_ALLOCATIONS = 2 * TRIM_ALLOCATIONS
-    HUGE_TRIM_ALLOCATIONS = 16
+    TRIM_ALLOCATIONS = 4096  # allocations before unused memory is returned
+    RECUR_ALLOCATIONS = 2 * TRIM_ALLOCATIONS  # allocations within which demand recurs
+    HUGE_TRIM_ALLOCATIONS = 16  # the same for huge blocks
     MIN_RETAINED_BYTES = 32 << 20      # bytes that an arena never returns to the system
     HUGE_RECUR_ALLOCATIONS = 256 * HUGE_TRIM_ALLOCATIONS
 

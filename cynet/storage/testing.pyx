@@ -31,9 +31,9 @@ cdef extern from *:
         void unlock() noexcept nogil
 
 cdef enum:
-    N_SLOTS = 32
+    N_SLOTS = 32  # number of blocks that the threads share
     CHECKED_BYTES = 3000   # of larger blocks only some bytes are checked
-    CHECK_STRIDE = 4001
+    CHECK_STRIDE = 4001  # distance of the bytes checked in larger blocks
 
 cdef Handle _shared[N_SLOTS]  # blocks that any thread may take and free
 cdef uint8_t _marks[N_SLOTS]

@@ -6,7 +6,7 @@ from ..attribute import AttrScope, is_attribute_key, stored_key
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown, with_message
 from ..name import NameManager
 from ..operator.parameters import Bool, DType, Float, FloatTuple
-from ..operator.signature import excess_text
+from ..operator.signature import too_many_text
 from .node import Node, topological_order
 
 
@@ -143,7 +143,7 @@ def _complete_inputs(node, where, inputs):
     else:
         order = node.prop.list_inputs()
         if len(inputs) > len(order):
-            raise ArgumentTypeError(excess_text(where, node.op, order, len(inputs)))
+            raise ArgumentTypeError(too_many_text(where, node.op, order, len(inputs)))
         given = {n: entry for n, entry in zip(order, inputs) if entry is not None}
     out = []
     for key in names:
@@ -175,7 +175,7 @@ def copy_graph(heads):
     return [(new[id(node)], i) for node, i in heads], new
 
 
-def substitute(heads, replacement):
+def substitute_variables(heads, replacement):
     """Replace variables, by name, in the nodes of `heads` (which must be the caller's own copy).
 
     heads: list of (node, index)

@@ -53,7 +53,7 @@ def _entries_text(values, indent):
     return _list_text(["[" + ", ".join(map(str, value)) + "]" for value in values], indent)
 
 
-def state_versions(order):
+def count_state_writes(order):
     """Return how often each state was written before: per node, a count for each input."""
     current = {}
     out = []
@@ -97,7 +97,7 @@ def _graph_text(heads, indent, *more):
     """A graph as a JSON object; `more` are lines at its end. Inner graphs are indented."""
     order = topological_order(heads)
     number = {id(node): i for i, node in enumerate(order)}
-    versions, final = state_versions(order)
+    versions, final = count_state_writes(order)
     margin = " " * indent
     nodes = []
     rows = [0]
@@ -360,7 +360,7 @@ def _upgrade_inputs(node, names, version):
 def debug_text(heads):
     """A text that describes the graph, one paragraph per node."""
     order = topological_order(heads)
-    versions, _ = state_versions(order)
+    versions, _ = count_state_writes(order)
     lines = ["Symbol Outputs:"]
     lines += [f"\toutput[{k}]={node.name}({i})" for k, (node, i) in enumerate(heads)]
     for node, version in zip(order, versions):

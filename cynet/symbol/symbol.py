@@ -11,7 +11,7 @@ from ..base.guard import guarded
 from ..context import current_context
 from ..operator.signature import value_text
 from .arithmetic import Arithmetic
-from .compose import attribute_text, copy_graph, substitute
+from .compose import attribute_text, copy_graph, substitute_variables
 from .display import Display
 from .inference import Inference
 from .methods import OperatorMethods
@@ -133,7 +133,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
                     f"composition: a group of several nodes cannot be named '{name}'"
                 )
             out.entries[0][0].name = name
-        out.entries = substitute(out.entries, replacement)
+        out.entries = substitute_variables(out.entries, replacement)
         return out
 
     def placeholder(self, name: str, row: bool) -> Symbol:

@@ -283,7 +283,7 @@ def collapse_sum_like(a: NumpyArray, shape: Shape) -> NumpyArray:
     return a.sum(axis=tuple(repeated)).reshape(shape)
 
 
-def _make_batch(make, shape):
+def _make_matrix_batch(make, shape):
     """Make a batch of matrices: call `make` with the last length for each index of other axes."""
     out = np.empty(shape)
     for place in np.ndindex(*shape[:-2]):
@@ -358,7 +358,7 @@ def new_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
     >>> mx.test_utils.new_matrix_with_real_eigvals_nd((4, 2, 3, 3)).shape
     (4, 2, 3, 3)
     """
-    return _make_batch(new_matrix_with_real_eigvals_2d, shape)
+    return _make_matrix_batch(new_matrix_with_real_eigvals_2d, shape)
 
 
 def new_sym_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
@@ -375,4 +375,4 @@ def new_sym_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
     >>> bool((a == a.swapaxes(1, 2)).all())
     True
     """
-    return _make_batch(new_sym_matrix_with_real_eigvals_2d, shape)
+    return _make_matrix_batch(new_sym_matrix_with_real_eigvals_2d, shape)

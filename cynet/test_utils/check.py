@@ -380,7 +380,7 @@ def check_numeric_gradient(
     executor.backward([nd.array(projection, ctx=ctx, dtype=projection.dtype)])
     found = {name: grads[name].asnumpy() for name in checked}
 
-    probe = _Projector(sym.bind(ctx, args=args, grad_req="null", aux_states=auxs), projection)
+    probe = _ScaledExecutor(sym.bind(ctx, args=args, grad_req="null", aux_states=auxs), projection)
     location = {name: args[name].asnumpy() for name in checked}
     numeric = numeric_grad(probe, location, states, eps, use_forward_train, dtype)
     for name in checked:
@@ -390,7 +390,7 @@ def check_numeric_gradient(
         )
 
 
-class _Projector:
+class _ScaledExecutor:
     """Wraps an executor: its output is multiplied by given weights."""
 
     def __init__(self, executor, weights):

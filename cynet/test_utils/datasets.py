@@ -142,7 +142,7 @@ def download_mnist(folder):
         try:
             packed = fetch_first(
                 [f"{mirror}{name}.gz" for mirror in _MIRRORS],
-                lambda content, checksum=checksum: _is_packed(content, checksum),
+                lambda content, checksum=checksum: _matches_checksum(content, checksum),
             )
         except OSError as error:
             raise FileError(
@@ -154,7 +154,7 @@ def download_mnist(folder):
     return paths
 
 
-def _is_packed(packed, checksum):
+def _matches_checksum(packed, checksum):
     """Return whether gzip data unpack to content with the SHA-256 `checksum`."""
     try:
         return hashlib.sha256(_gunzip(packed)).hexdigest() == checksum

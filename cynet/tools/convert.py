@@ -25,7 +25,7 @@ from ..optimizer.mxnet_states import convert as unpickled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_EXTENSIONS_READ = (".params", ".npz", ".safetensors")
+_EXTENSIONS_READ = (".params", ".npz", ".safetensors")  # of input files
 
 
 def check_extension(name: str) -> None:

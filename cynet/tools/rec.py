@@ -29,7 +29,7 @@ from ..recordio.packing import unpack
 _IMAGE_KINDS = {b"\xff\xd8": "jpg", b"\x89P": "png", b"BM": "bmp", b"GI": "gif", b"RI": "webp"}
 
 
-def _image_kind(content):
+def _image_extension(content):
     return _IMAGE_KINDS.get(content[:2], "bin")
 
 
@@ -52,7 +52,7 @@ def _print_summary(file, damaged, out):
     kinds, labels, count, size = Counter(), Counter(), 0, 0
     for _, header, content in _image_records(file, damaged):
         count, size = count + 1, size + len(content)
-        kinds[_image_kind(content)] += 1
+        kinds[_image_extension(content)] += 1
         if header.flag == 0:
             labels[header.label] += 1
     print(f"{count} records, {size / 1e6:.3g} MB of data in {file.size / 1e6:.3g} MB", file=out)
@@ -64,7 +64,7 @@ def _print_summary(file, damaged, out):
 def _list_records(file, maximum, damaged, out):
     found = _image_records(file, damaged)
     for offset, header, content in itertools.islice(found, maximum or None):
-        label, kind = _label_text(header.label), _image_kind(content)
+        label, kind = _label_text(header.label), _image_extension(content)
         print(f"{offset}\t{header.id}\t{label}\t{kind}\t{len(content)}", file=out)
 
 
@@ -148,7 +148,7 @@ def _extract_images(file, folder, damaged, out):
         os.makedirs(folder, exist_ok=True)
     count = 0
     for count, (_, header, content) in enumerate(_image_records(file, damaged), 1):
-        name = f"{count - 1:08d}_{header.id}.{_image_kind(content)}"
+        name = f"{count - 1:08d}_{header.id}.{_image_extension(content)}"
         write_atomically(os.path.join(folder, name), content)
     print(f"{count} files in {folder}", file=out)
 

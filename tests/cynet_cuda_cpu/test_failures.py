@@ -353,9 +353,9 @@ def test_errors_around_the_source_name_the_kernel():
 def test_what_nvcc_says_is_read_alike():
     said = 'kernel t<foo>(1): error: identifier "foo" is undefined\n    (void*)&t<foo>,\n  ^\n'
     wanted = 'source does not compile:\n  kernel t<foo>: identifier "foo" is undefined'
-    assert compiler.explain(said, "", "source") == wanted
+    assert compiler.explain_errors(said, "", "source") == wanted
     said = 'At end of source: error: expected a "}"\nsource(1): note #3196-D: to match this "{"\n'
-    text = compiler.explain(said, "void f() {\n  if (1) {\n}\n", "source")
+    text = compiler.explain_errors(said, "void f() {\n  if (1) {\n}\n", "source")
     assert text == "source does not compile:\n  line 1: this { is never closed\n      void f() {"
 
 

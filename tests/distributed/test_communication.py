@@ -634,7 +634,7 @@ def test_what_is_left_of_a_rank(monkeypatch, capsys):
     shutdown.install_exit_hooks(find := lambda: world)
     hook = sys.excepthook
     shutdown.install_exit_hooks(find)  # once
-    assert calls == [(shutdown._at_exit, find)] and sys.excepthook is hook
+    assert calls == [(shutdown._leave_job_at_exit, find)] and sys.excepthook is hook
     hook(KeyError, error := KeyError("x" * 3000), None)
     assert calls[1:] == [(KeyError, error, None)]
     assert told == [f"KeyError: '{'x' * 3000}'"[:2000]]
@@ -661,7 +661,7 @@ def test_at_exit(failure, nobody, monkeypatch, capsys):
 
     monkeypatch.setattr(shutdown, "engine", lambda: SimpleNamespace(wait_for_all=wait))
     monkeypatch.setattr(shutdown, "_exit_immediately", lambda: calls.append("leave"))
-    shutdown._at_exit(lambda: None if nobody is None else world)
+    shutdown._leave_job_at_exit(lambda: None if nobody is None else world)
     told = capsys.readouterr().err
     if nobody in (None, "size", "pid"):
         assert not calls

@@ -83,13 +83,13 @@ def unrecorded():
     from tests.gpu.test_graphs import Counted
 
     def without(function, *args):
-        before = graphs.switch(False)
+        before = graphs.switch_recording(False)
         try:
             with Counted() as count:
                 found = function(*args)
             assert count.replayed == 0
             return found
         finally:
-            graphs.switch(before)
+            graphs.switch_recording(before)
 
     return without

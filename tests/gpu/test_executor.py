@@ -33,7 +33,7 @@ def close(a, b):
 @pytest.mark.parametrize("recorded", [True, False])
 @pytest.mark.parametrize("grad_req", ["write", "add"])
 def test_many_steps(gpu, seed, recorded, grad_req):
-    before = graphs.switch(recorded)
+    before = graphs.switch_recording(recorded)
     try:
         here, there = (bound(network(), c, seed, grad_req, data=(16, 8)) for c in (mx.cpu(), gpu))
         was = graphs.graph_counts()
@@ -51,7 +51,7 @@ def test_many_steps(gpu, seed, recorded, grad_req):
         assert now[0] - was[0] == (2 if recorded else 0)  # forward and backward
         assert now[1] - was[1] == (8 if recorded else 0)  # but for the first two steps
     finally:
-        graphs.switch(before)
+        graphs.switch_recording(before)
 
 
 def test_predicting_and_training_have_graphs_of_their_own(gpu, seed):

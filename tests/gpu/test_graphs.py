@@ -183,13 +183,13 @@ def test_updates_are_replayed_with_the_numbers_of_each_step(gpu, name, scheduled
     with Counted() as count:
         there = updated(gpu, name, 8, scheduled)
     assert (count.recorded, count.replayed) == (1, 6)
-    before = graphs.switch(False)
+    before = graphs.switch_recording(False)
     try:
         with Counted() as count:
             plain = updated(gpu, name, 8, scheduled)
         assert count.replayed == 0
     finally:
-        graphs.switch(before)
+        graphs.switch_recording(before)
     for step in range(8):
         for mine, unrecorded, theirs in zip(there[step], plain[step], here[step]):
             np.testing.assert_array_equal(mine, unrecorded)

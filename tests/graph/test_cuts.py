@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.graph.cuts import gradient_cuts, set_gradient_parts
+from cynet.graph.cuts import backward_cut_indices, set_gradient_parts
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_where_backward_is_cut(in_parts):
     def cuts():
         module.bind([("data", (8, 64))], [("softmax_label", (8,))], force_rebind=True)
         graph = module._exec_group.execs[0]._graph
-        found = sorted(gradient_cuts(graph))
+        found = sorted(backward_cut_indices(graph))
         assert all(i >= graph.n_forward for i in found)
         return found
 

@@ -67,7 +67,7 @@ def test_the_most_that_a_compressed_table_may_hold(free, times, taken, tmp_path,
     packed = gzip.compress(b"1\n" * 500, mtime=0)
     path.write_bytes(packed)
     monkeypatch.setattr(csv_iter, "_MAX_UNCHECKED_BYTES", free)
-    monkeypatch.setattr(csv_iter, "_MAX_EXPANSION", times * -(-1000 // len(packed)))
+    monkeypatch.setattr(csv_iter, "_MAX_SIZE_RATIO", times * -(-1000 // len(packed)))
     monkeypatch.setattr(csv_iter, "_BLOCK_CHARACTERS", 64)
     if taken:
         assert csv_of(path).num_data == 500

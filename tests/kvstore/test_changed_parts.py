@@ -67,7 +67,7 @@ def test_requests_are_few_and_large_ones_go_in_pieces(monkeypatch):
         }
         parts = ChangedParts(rows, {**bounds, "large": [(0, half), (half, N)]}, world.rank)
         requests = [each.request(0) for each in parts.gathered]
-        pieces = -(-(N - half) // (module._PIECE_BYTES // 4 // 2))
+        pieces = -(-(N - half) // (module._MPI_PIECE_BYTES // 4 // 2))
         assert [len(each.starts) for each in requests] == [1, pieces]
         assert [len(each.mine) for each in parts.gathered] == [10, 0]
         mx.kv.create("dist_sync").gather(parts)

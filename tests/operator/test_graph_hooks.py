@@ -44,7 +44,7 @@ def test_hooks_answer_for_an_operator_that_says_nothing():
     prop, shapes, types = Silent(), [(2, 3)], ["float32"]
     hooks = prop.graph
     assert hooks.flops(prop, shapes, shapes) == 0 and not hooks.is_memory_bound(prop, shapes)
-    assert hooks.activation(prop) is None and not hooks.takes_maxima(prop)
+    assert hooks.activation(prop) is None and not hooks.computes_maxima(prop)
     assert hooks.epilogue(prop, shapes, types, "activation", "relu") is None
     assert hooks.channels_last_form(prop, shapes, types) is None
     assert hooks.columns_as_channels(prop, shapes) is None

@@ -429,9 +429,9 @@ def test_a_kernel_made_again_is_the_same_kernel():
     """As in an operator that calls mx.rtc in each forward: nothing is compiled or kept twice."""
     x = mx.nd.ones((3,))
     made = [mx.rtc("again", [("x", x)], [("y", x)], "y[0] = 2 * x[0];") for _ in range(3)]
-    assert len({id(kernel._launcher_on(mx.cpu())) for kernel in made}) == 1
+    assert len({id(kernel._launcher_on_device(mx.cpu())) for kernel in made}) == 1
     other = mx.rtc("again", [("z", x)], [("y", x)], "y[0] = 2 * z[0];")
-    assert other._launcher_on(mx.cpu()) is not made[0]._launcher_on(mx.cpu())
+    assert other._launcher_on_device(mx.cpu()) is not made[0]._launcher_on_device(mx.cpu())
     for kernel in [*made, other]:
         kernel.push([x], [x], (1, 1, 1), (1, 1, 1))
     assert x[0].asscalar() == 16

@@ -11,14 +11,14 @@ import cynet as mx
 from cynet.serving import Application
 from cynet.serving.bodies import (
     Images,
-    only_name,
     read_json,
     read_npy,
     rows_array,
+    single_input_name,
     write_json,
     write_npy,
 )
-from cynet.serving.requests import count_values, max_values
+from cynet.serving.requests import count_values, max_value_count
 from tests.serving.asking import ask, npy
 
 ROW = b"[[1, 2, 3]]"
@@ -194,8 +194,8 @@ def test_values_that_a_body_has(body, count):
 
 def test_the_most_values_of_a_body():
     for size in (0, 1, 1 << 20, (1 << 20) + 7):
-        assert max_values(size) == 1 << 17
-    assert max_values((1 << 20) + 8) == (1 << 17) + 1
+        assert max_value_count(size) == 1 << 17
+    assert max_value_count((1 << 20) + 8) == (1 << 17) + 1
     app = Application(mx.Predictor(mx.gluon.nn.Flatten(), shapes=(-1,), warm_up=False), 1 << 20)
     most = b"[[" + b"1," * ((1 << 17) - 4) + b"1]]"
     assert count_values(most) == 1 << 17 and reply(app, body=most)[0] == 200
@@ -231,9 +231,9 @@ def test_text_wherever_it_is(body):
 
 
 def test_which_names_there_are():
-    assert only_name(["a"]) == "a"
+    assert single_input_name(["a"]) == "a"
     with pytest.raises(mx.errors.ArgumentError, match=r"has the inputs \['a', 'b'\]: name each"):
-        only_name(["a", "b"])
+        single_input_name(["a", "b"])
 
 
 @pytest.mark.parametrize("rows", [True, 1, 2.5, [1, 2], np.float16(2), np.uint8([1]), [[True]]])
@@ -347,9 +347,9 @@ def pixels_of(rng, height, width, channels):
     ],
 )
 def test_rows_that_are_images(shape, size, first, color):
-    made = Images.of(shape, scale=2.0, mean=1, std=3, maximum=7)
+    made = Images.to_rows(shape, scale=2.0, mean=1, std=3, maximum=7)
     assert made == Images(size, first, color, 2.0, 1, 3, 7)
-    assert Images.of(shape) == Images(size, first, color, 1 / 255, 0.0, 1.0, 1 << 25)
+    assert Images.to_rows(shape) == Images(size, first, color, 1 / 255, 0.0, 1.0, 1 << 25)
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_rows_that_are_images(shape, size, first, color):
 )
 def test_rows_that_are_no_images(shape):
     with pytest.raises(mx.errors.ArgumentError, match=r"rows of shape \(.*\) are not images"):
-        Images.of(shape)
+        Images.to_rows(shape)
 
 
 @pytest.mark.parametrize("shape", [(3, 4, 6), (1, 4, 6), (4, 6, 3), (4, 6, 1), (3, 6, 4)])
@@ -368,7 +368,7 @@ def test_images_as_rows(shape, given, rng):
     cv2 = pytest.importorskip("cv2")
     pixels = pixels_of(rng, 6, 6, given)
     body = cv2.imencode(".png", pixels)[1].tobytes()
-    images = Images.of(shape, scale=0.5, mean=3.0, std=2.0)
+    images = Images.to_rows(shape, scale=0.5, mean=3.0, std=2.0)
     flag = cv2.IMREAD_COLOR if images.color else cv2.IMREAD_GRAYSCALE
     wanted = cv2.imdecode(np.frombuffer(body, "uint8"), flag)
     wanted = wanted[:, :, ::-1] if images.color else wanted[:, :, None]
@@ -384,22 +384,22 @@ def test_images_as_rows(shape, given, rng):
 def test_images_of_another_size_are_scaled(rng):
     cv2 = pytest.importorskip("cv2")
     body = cv2.imencode(".png", np.full((12, 20, 3), 90, "uint8"))[1].tobytes()
-    row = Images.of((3, 4, 6), scale=1.0).read(body)
+    row = Images.to_rows((3, 4, 6), scale=1.0).read(body)
     assert row.shape == (1, 3, 4, 6) and (row == 90).all()
 
 
 def test_the_most_pixels():
     cv2 = pytest.importorskip("cv2")
     body = cv2.imencode(".png", np.zeros((4, 6, 3), "uint8"))[1].tobytes()
-    assert Images.of((3, 2, 2), maximum=24).read(body).shape == (1, 3, 2, 2)
+    assert Images.to_rows((3, 2, 2), maximum=24).read(body).shape == (1, 3, 2, 2)
     with pytest.raises(mx.errors.FormatError, match="6 x 4 pixels, expected 1 to 23"):
-        Images.of((3, 2, 2), maximum=23).read(body)
+        Images.to_rows((3, 2, 2), maximum=23).read(body)
 
 
 def test_images_over_http(rng):
     cv2 = pytest.importorskip("cv2")
     predictor = mx.Predictor(mx.gluon.nn.Flatten(), shapes=(1, 1, 2), warm_up=False)
-    app = Application(predictor, images=Images.of((1, 1, 2), scale=1.0))
+    app = Application(predictor, images=Images.to_rows((1, 1, 2), scale=1.0))
     body = cv2.imencode(".png", np.uint8([[7, 9], [7, 9]]))[1].tobytes()
     for kind in ("image/png", "IMAGE/anything; x"):
         assert reply(app, body=body, kind=kind) == found([[7.0, 9.0]])

@@ -436,7 +436,7 @@ def test_those_that_wait(monkeypatch):
     job.wake.acquire()
     batches._queue, batches._rows = [job], 1
     with pytest.raises(WaitedError, match="^no turn within 0.05 s, 0 rows wait$"):
-        batches._wait(job, 0.05)
+        batches._wait_for_job(job, 0.05)
     assert batches._queue == []
     job = Job([], 1, "a")
     job.wake = threading.Lock()
@@ -444,7 +444,7 @@ def test_those_that_wait(monkeypatch):
     begin = time.monotonic()
     timer = threading.Timer(0.15, lambda: setattr(job, "done", True))
     timer.start()
-    batches._wait(job, 0.02)  # a batch has it: it is not in the queue
+    batches._wait_for_job(job, 0.02)  # a batch has it: it is not in the queue
     assert time.monotonic() - begin >= 0.14
     timer.join()
 

@@ -129,7 +129,7 @@ def broadcast_parameters(
     for name, each in params.items():
         if isinstance(each, Parameter):
             if each._data is not None:
-                arrays[name] = each._all_data()
+                arrays[name] = each._data_of_contexts()
             elif root_rank:
                 raise MismatchError(
                     f"broadcast_parameters: the shape of '{name}' is not known yet, so it can come"

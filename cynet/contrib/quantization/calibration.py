@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["CalibrationCollector", "LayerHistogramCollector", "LayerOutputMinMaxCollector"]
 __all__ += ["combine_histogram"]
 
-NUM_BINS = 8001
+NUM_BINS = 8001  # bins of the histogram of an output
 
 
 class CalibrationCollector:

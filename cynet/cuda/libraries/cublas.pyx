@@ -16,11 +16,11 @@ LIBRARY_FILES = ("libcublas.so.13", "libcublas.so.12")
 PIP_PACKAGES = ("nvidia-cublas", "nvidia-cublas-cu12")
 
 cdef enum:
-    DEFAULT_ALGORITHM = -1
-    COMPUTE_32F = 68
-    CUDA_R_16BF = 14
-    COMPUTE_64F = 70
-    COMPUTE_32F_FAST_TF32 = 77
+    DEFAULT_ALGORITHM = -1  # CUBLAS_GEMM_DEFAULT
+    COMPUTE_32F = 68  # CUBLAS_COMPUTE_32F: sums in float32
+    CUDA_R_16BF = 14  # code of bfloat16
+    COMPUTE_64F = 70  # CUBLAS_COMPUTE_64F: sums in float64
+    COMPUTE_32F_FAST_TF32 = 77  # CUBLAS_COMPUTE_32F_FAST_TF32: float32 on TF32 tensor cores
     WORKSPACE_BYTES = 32 << 20  # bytes for each handle, cuBLAS's own default on its largest GPUs
 
 cdef dict _STATUS_NAMES = {

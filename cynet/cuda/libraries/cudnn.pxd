@@ -138,7 +138,7 @@ cdef void* handle_of(const RunContext* run) except NULL nogil
 # Raise CynetError unless status is 0; the message has the call, its purpose and cuDNN's reason.
 cdef int check(int status, str call, str what=*) except -1
 # 0 or 1 as alpha or beta of a call on tensors of `dtype`.
-cdef const void* scale(int dtype, bint one) noexcept nogil
+cdef const void* scalar(int dtype, bint one) noexcept nogil
 
 
 cdef class Tensor:

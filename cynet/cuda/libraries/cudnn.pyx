@@ -39,7 +39,7 @@ FUNCTION_NAMES = tuple("cudnn" + name for name in (
     "RNNForward", "RNNBackwardData_v8", "RNNBackwardWeights_v8"))
 
 cdef enum:
-    NCHW = 0
+    NCHW = 0  # CUDNN_TENSOR_NCHW, the layout of filters
     MAX_ELEMENTS = 2147483647  # cuDNN counts dimensions and strides in int
 
 cdef Library _dnn
@@ -77,7 +77,7 @@ cdef int check(int status, str call, str what="") except -1:
     return 0
 
 
-cdef const void* scale(int dtype, bint one) noexcept nogil:
+cdef const void* scalar(int dtype, bint one) noexcept nogil:
     if dtype == kFloat64:
         return &_double_scale[one]
     return &_float_scale[one]

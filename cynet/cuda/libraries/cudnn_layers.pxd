@@ -46,9 +46,9 @@ cdef class BatchNorm:
     cdef int forward(self, const RunContext* run, const void* x, const void* gamma,
                      const void* beta, void* y, bint add, void* mean,
                      void* inv_std) except -1 nogil
-    cdef int forward_fixed(self, const RunContext* run, const void* x, const void* gamma,
-                           const void* beta, const void* mean, const void* variance, void* y,
-                           bint add) except -1 nogil
+    cdef int forward_inference(self, const RunContext* run, const void* x, const void* gamma,
+                               const void* beta, const void* mean, const void* variance, void* y,
+                               bint add) except -1 nogil
     cdef int backward(self, const RunContext* run, const void* x, const void* dy,
                       const void* gamma, const void* mean, const void* inv_std, void* dx,
                       bint add, void* dgamma, void* dbeta, bint add_parameters) except -1 nogil

@@ -5,7 +5,7 @@ Numbers of enumerations are those of cuDNN 9's documentation.
 """
 
 from ..._typedefs cimport kFloat32, kFloat64
-from .cudnn cimport AlgorithmPerf, Filter, Library, Tensor, check, handle_of, library, scale
+from .cudnn cimport AlgorithmPerf, Filter, Library, Tensor, check, handle_of, library, scalar
 
 from ...base import config
 from ...base.dtype import dtype_flag, is_narrow
@@ -13,13 +13,13 @@ from ...base.errors import ArgumentError, CynetError
 from .cudnn import at_least_2d, at_least_4d
 
 cdef enum:
-    CROSS_CORRELATION = 1
-    DEFAULT_MATH = 0
-    TENSOR_OP_MATH = 1
-    FMA_MATH = 3
-    BATCHNORM_SPATIAL = 1
+    CROSS_CORRELATION = 1  # CUDNN_CROSS_CORRELATION: filters are not flipped
+    DEFAULT_MATH = 0  # CUDNN_DEFAULT_MATH
+    TENSOR_OP_MATH = 1  # CUDNN_TENSOR_OP_MATH: tensor cores
+    FMA_MATH = 3  # CUDNN_FMA_MATH: no tensor cores
+    BATCHNORM_SPATIAL = 1  # statistics over all axes but the channels
     BATCHNORM_SPATIAL_PERSISTENT = 2  # training that reads each element once
-    MAX_ALGORITHMS = 16
+    MAX_ALGORITHMS = 16  # maximum number of algorithms that cuDNN may propose
 
 cdef tuple _CALL_NAMES = ("Forward", "BackwardData", "BackwardFilter")
 
@@ -91,8 +91,8 @@ cdef class Convolution:
         cdef int status
         _get_descriptors(self, direction, tensors)
         status = library().convolve[direction](
-            handle, scale(self.dtype, True), tensors[0], a, tensors[1], b, self.desc[direction],
-            self.algorithm[direction], space, self.space[direction], scale(self.dtype, add),
+            handle, scalar(self.dtype, True), tensors[0], a, tensors[1], b, self.desc[direction],
+            self.algorithm[direction], space, self.space[direction], scalar(self.dtype, add),
             tensors[2], out)
         if status != 0:
             with gil:
@@ -100,7 +100,7 @@ cdef class Convolution:
         return 0
 
     cdef int add_bias(self, const RunContext* run, const void* bias, void* out) except -1 nogil:
-        cdef const void* one = scale(self.dtype, True)
+        cdef const void* one = scalar(self.dtype, True)
         cdef int status = library().add(handle_of(run), one, self.bias.desc, bias, one,
                                         self.biased.desc, out)
         if status != 0:
@@ -179,17 +179,17 @@ cdef class BatchNorm:
                      const void* beta, void* y, bint add, void* mean,
                      void* inv_std) except -1 nogil:
         cdef int status = library().normalize(
-            handle_of(run), BATCHNORM_SPATIAL_PERSISTENT, scale(self.dtype, True),
-            scale(self.dtype, add),
+            handle_of(run), BATCHNORM_SPATIAL_PERSISTENT, scalar(self.dtype, True),
+            scalar(self.dtype, add),
             self.x.desc, x, self.x.desc, y, self.parameter.desc, gamma, beta, 0, NULL, NULL,
             self.eps, mean, inv_std)
         return _raise_failed(self, status, 0) if status != 0 else 0
 
-    cdef int forward_fixed(self, const RunContext* run, const void* x, const void* gamma,
-                           const void* beta, const void* mean, const void* variance, void* y,
-                           bint add) except -1 nogil:
+    cdef int forward_inference(self, const RunContext* run, const void* x, const void* gamma,
+                               const void* beta, const void* mean, const void* variance, void* y,
+                               bint add) except -1 nogil:
         cdef int status = library().normalize_given(
-            handle_of(run), BATCHNORM_SPATIAL, scale(self.dtype, True), scale(self.dtype, add),
+            handle_of(run), BATCHNORM_SPATIAL, scalar(self.dtype, True), scalar(self.dtype, add),
             self.x.desc, x, self.x.desc, y, self.parameter.desc, gamma, beta, mean, variance,
             self.eps)
         return _raise_failed(self, status, 1) if status != 0 else 0
@@ -197,18 +197,18 @@ cdef class BatchNorm:
     cdef int backward(self, const RunContext* run, const void* x, const void* dy,
                       const void* gamma, const void* mean, const void* inv_std, void* dx,
                       bint add, void* dgamma, void* dbeta, bint add_parameters) except -1 nogil:
-        cdef const void* one = scale(self.dtype, True)
+        cdef const void* one = scalar(self.dtype, True)
         cdef int status = library().normalize_gradient(
-            handle_of(run), BATCHNORM_SPATIAL_PERSISTENT, one, scale(self.dtype, add), one,
-            scale(self.dtype, add_parameters), self.x.desc, x, self.x.desc, dy, self.x.desc, dx,
+            handle_of(run), BATCHNORM_SPATIAL_PERSISTENT, one, scalar(self.dtype, add), one,
+            scalar(self.dtype, add_parameters), self.x.desc, x, self.x.desc, dy, self.x.desc, dx,
             self.parameter.desc, gamma, dgamma, dbeta, self.eps, mean, inv_std)
         return _raise_failed(self, status, 2) if status != 0 else 0
 
     cdef int copy(self, const RunContext* run, const void* source, void* to, bint whole,
                   bint add) except -1 nogil:
         cdef void* desc = self.x.desc if whole else self.parameter.desc
-        cdef int status = library().add(handle_of(run), scale(self.dtype, True), desc, source,
-                                        scale(self.dtype, add), desc, to)
+        cdef int status = library().add(handle_of(run), scalar(self.dtype, True), desc, source,
+                                        scalar(self.dtype, add), desc, to)
         return _raise_failed(self, status, 3) if status != 0 else 0
 
 

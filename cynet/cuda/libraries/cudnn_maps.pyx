@@ -5,15 +5,15 @@ Numbers of enumerations are those of cuDNN 9's documentation.
 """
 
 from ..._typedefs cimport kFloat64
-from .cudnn cimport Tensor, check, handle_of, library, scale
+from .cudnn cimport Tensor, check, handle_of, library, scalar
 
 from ...base.dtype import dtype_flag
 from .cudnn import at_least_2d, at_least_4d
 
 cdef enum:
-    PROPAGATE_NAN = 1
+    PROPAGATE_NAN = 1  # CUDNN_PROPAGATE_NAN: the maximum with NaN is NaN
     SOFTMAX_ACCURATE = 1  # exp of differences to the largest entry: no overflow
-    SOFTMAX_LOG = 2
+    SOFTMAX_LOG = 2  # CUDNN_SOFTMAX_LOG: log_softmax
     MODE_INSTANCE = 0     # over all axes but the first
     MODE_CHANNEL = 1      # over the second axis
 
@@ -68,7 +68,7 @@ cdef class Pooling(Layer):
     cdef int forward(self, const RunContext* run, const void* x, void* y,
                      bint add) except -1 nogil:
         cdef int status = library().pool(
-            handle_of(run), self.desc, self.factor, self.x.desc, x, scale(self.dtype, add),
+            handle_of(run), self.desc, self.factor, self.x.desc, x, scalar(self.dtype, add),
             self.y.desc, y)
         if status != 0:
             with gil:
@@ -81,7 +81,7 @@ cdef class Pooling(Layer):
         # cuDNN takes addresses of y and x, and reads them for maxima only
         status = library().pool_gradient(
             handle_of(run), self.desc, self.factor, self.y.desc, dy, self.y.desc, dy, self.x.desc,
-            dx, scale(self.dtype, add), self.x.desc, dx)
+            dx, scalar(self.dtype, add), self.x.desc, dx)
         if status != 0:
             with gil:
                 check(status, "PoolingBackward", f"{self.x.shape} to {self.y.shape}")
@@ -104,8 +104,8 @@ cdef class Softmax(Layer):
     cdef int forward(self, const RunContext* run, const void* x, void* y,
                      bint add) except -1 nogil:
         cdef int status = library().softmax(
-            handle_of(run), self.algorithm, self.mode, scale(self.dtype, True), self.x.desc, x,
-            scale(self.dtype, add), self.x.desc, y)
+            handle_of(run), self.algorithm, self.mode, scalar(self.dtype, True), self.x.desc, x,
+            scalar(self.dtype, add), self.x.desc, y)
         if status != 0:
             with gil:
                 check(status, "SoftmaxForward", f"shape {self.x.shape[:3]}")
@@ -114,8 +114,8 @@ cdef class Softmax(Layer):
     cdef int backward(self, const RunContext* run, const void* y, const void* dy, void* dx,
                       bint add) except -1 nogil:
         cdef int status = library().softmax_gradient(
-            handle_of(run), self.algorithm, self.mode, scale(self.dtype, True), self.x.desc, y,
-            self.x.desc, dy, scale(self.dtype, add), self.x.desc, dx)
+            handle_of(run), self.algorithm, self.mode, scalar(self.dtype, True), self.x.desc, y,
+            self.x.desc, dy, scalar(self.dtype, add), self.x.desc, dx)
         if status != 0:
             with gil:
                 check(status, "SoftmaxBackward", f"shape {self.x.shape[:3]}")

@@ -8,29 +8,29 @@ Numbers of enumerations are those of cuDNN 9's documentation.
 from libc.stddef cimport size_t
 
 from ..._typedefs cimport dtype_size, kFloat32, kFloat64
-from .cudnn cimport Library, Tensor, check, handle_of, library, scale
+from .cudnn cimport Library, Tensor, check, handle_of, library, scalar
 
 from ...base import config
 from ...base.dtype import NAMES, dtype_flag
 from .cudnn import data_type
 
 cdef enum:
-    ALGO_STANDARD = 0
+    ALGO_STANDARD = 0  # CUDNN_RNN_ALGO_STANDARD
     BIDIRECTIONAL = 1  # code of two directions; one direction has 0
-    PREDICTION = 0
-    TRAINING = 1
-    DOUBLE_BIAS = 2
-    LINEAR_INPUT = 0
-    NO_PADDED_IO = 0
-    PADDED_IO = 1
-    SEQ_MAJOR_UNPACKED = 0
-    CLIP_MINMAX = 1
-    NOT_PROPAGATE_NAN = 0
-    PROPAGATE_NAN = 1
+    PREDICTION = 0  # CUDNN_FWD_MODE_INFERENCE
+    TRAINING = 1  # CUDNN_FWD_MODE_TRAINING
+    DOUBLE_BIAS = 2  # CUDNN_RNN_DOUBLE_BIAS: of inputs and of states
+    LINEAR_INPUT = 0  # CUDNN_LINEAR_INPUT: inputs are multiplied by weights
+    NO_PADDED_IO = 0  # CUDNN_RNN_PADDED_IO_DISABLED
+    PADDED_IO = 1  # CUDNN_RNN_PADDED_IO_ENABLED
+    SEQ_MAJOR_UNPACKED = 0  # CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED
+    CLIP_MINMAX = 1  # CUDNN_RNN_CLIP_MINMAX: clips an LSTM's cells
+    NOT_PROPAGATE_NAN = 0  # CUDNN_NOT_PROPAGATE_NAN
+    PROPAGATE_NAN = 1  # CUDNN_PROPAGATE_NAN
     WGRAD_ADD = 0  # the only mode that cuDNN's documentation says is supported
-    DEFAULT_MATH = 0
-    TENSOR_OP_MATH = 1
-    FMA_MATH = 3
+    DEFAULT_MATH = 0  # CUDNN_DEFAULT_MATH
+    TENSOR_OP_MATH = 1  # CUDNN_TENSOR_OP_MATH: tensor cores
+    FMA_MATH = 3  # CUDNN_FMA_MATH: no tensor cores
 
 cdef dict _RNN_MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
 cdef double _padding_value = 0  # the value of outputs behind a sequence's end, in any dtype
@@ -179,8 +179,8 @@ cdef int _raise_failed(Recurrent self, int status, str call) except -1 with gil:
 
 cdef int _copy_tensor(Recurrent self, const RunContext* run, void* desc, const void* source,
                       void* to, bint add) except -1 nogil:
-    cdef int status = library().add(handle_of(run), scale(self.dtype, True), desc, source,
-                                    scale(self.dtype, add), desc, to)
+    cdef int status = library().add(handle_of(run), scalar(self.dtype, True), desc, source,
+                                    scalar(self.dtype, add), desc, to)
     return _raise_failed(self, status, "AddTensor") if status != 0 else 0
 
 

@@ -35,14 +35,14 @@ def kernel_symbols(image):
                 continue  # skip symbols that are no function, local, or undefined
             start = names[4] + name
             symbol = image[start : image.index(b"\0", start)].decode()
-            out[source_name(symbol)] = symbol
+            out[demangled_name(symbol)] = symbol
     return out
 
 
-def source_name(symbol):
+def demangled_name(symbol):
     """Return the name in the source of a mangled symbol, without argument and result types.
 
-    >>> source_name("_Z5scaleIfEvPT_i"), source_name("axpy")
+    >>> demangled_name("_Z5scaleIfEvPT_i"), demangled_name("axpy")
     ('scale<float>', 'axpy')
     """
     if not symbol.startswith("_Z"):
@@ -63,7 +63,7 @@ def source_name(symbol):
 
 
 def strip_spaces(name):
-    """Return an instance's name without spaces, except those that `source_name` writes.
+    """Return an instance's name without spaces, except those that `demangled_name` writes.
 
     >>> strip_spaces("f<int ,cynet :: half,true>")
     'f<int, cynet::half, true>'

@@ -27,4 +27,4 @@ def finish_all_deferred_inits(block, graphs, args, kwargs):
             each._finish_deferred_init()
     if any(each._data is None and each._deferred_init for each in params):
         with autograd.pause(), tracing(), contextlib.suppress(DeferredInitializationError):
-            graphs.run_by_operator((args, kwargs))
+            graphs.run_without_graph((args, kwargs))

@@ -309,7 +309,7 @@ class HybridBlock(Block):
     def _call_cached_op(self, *args, **kwargs):
         """Run the graph for these arguments, or operator by operator if there is none."""
         graphs = self._cached or self._make_graph_cache()
-        run, given = graphs.plan_for(args, kwargs)
+        run, given = graphs.graph_for_call(args, kwargs)
         return run(given)
 
     def _refuse_mixed_inputs(self, inputs, kind):

@@ -67,15 +67,15 @@ class Hybridized:
             return self._skip_reason
         return "hybridize it and call it once"
 
-    def plan_for(self, args, kwargs):
-        """Return (BoundGraph, arrays) for a call, else (`run_by_operator`, (args, kwargs))."""
+    def graph_for_call(self, args, kwargs):
+        """Return (BoundGraph, arrays) for a call, else (`run_without_graph`, (args, kwargs))."""
         if self._changes != change_count[0]:
             self._drop_outdated_graphs()
         if self._untraceable_reason is not None:
-            return self.run_by_operator, (args, kwargs)
+            return self.run_without_graph, (args, kwargs)
         if self._sparse_params and self._wants_sparse_gradient():
             self._skip_reason = _SPARSE_GRAD_REASON
-            return self.run_by_operator, (args, kwargs)
+            return self.run_without_graph, (args, kwargs)
         if not kwargs and {*map(type, args)} == _ARRAY_TYPES:
             arrays, form, key = args, None, len(args)
         else:
@@ -84,12 +84,12 @@ class Hybridized:
             except CynetError as error:
                 self._skip_reason = f"it cannot be traced: {error}"
                 self._warn_once(f"{error}; it runs operator by operator")
-                return self.run_by_operator, (args, kwargs)
+                return self.run_without_graph, (args, kwargs)
             if not all(isinstance(each, NDArray) for each in arrays):
-                return self.run_by_operator, (args, kwargs)  # symbols
+                return self.run_without_graph, (args, kwargs)  # symbols
             if any(each.stype != "default" for each in arrays):
                 self._skip_reason = "graphs hold dense arrays, and it was called with sparse ones"
-                return self.run_by_operator, (args, kwargs)
+                return self.run_without_graph, (args, kwargs)
             refuse_mixture(arrays, self._block.name)
             key = (hashable_format(form), arrays[0]._face)
         key = (key, get_state() & _TRAINING_BIT)
@@ -99,10 +99,10 @@ class Hybridized:
             self._finish_deferred(args, kwargs)
             plan = self._make_plan(key, signature, arrays, form)
             if plan is None:
-                return self.run_by_operator, (args, kwargs)
+                return self.run_without_graph, (args, kwargs)
         return plan, arrays
 
-    def run_by_operator(self, call):
+    def run_without_graph(self, call):
         """Run the Block operator by operator; hybridized Blocks inside run as graphs."""
         args, kwargs = call
         if self.runs_forward:

@@ -18,7 +18,7 @@ from ...ndarray.methods import NumpyMethods
 from ...operator._base import get_operator
 from ...operator.array_methods import BINARY
 from ...operator.checks.shapes import known_shape
-from ...operator.control_flow.subgraphs import row_of
+from ...operator.control_flow.subgraphs import row_shape
 from ...operator.property import is_known, plain_shape
 from ...symbol import Symbol
 from ...symbol.register import add_symbol_class, function_of
@@ -213,7 +213,7 @@ class Traced(NumpyMethods, Symbol):
             shape = trace.shape(self)
         except UntraceableError:
             return made
-        trace.shapes[name] = known_shape(row_of(shape) if row else shape)
+        trace.shapes[name] = known_shape(row_shape(shape) if row else shape)
         trace.types[name] = name_of(trace.dtype(self))
         return made
 

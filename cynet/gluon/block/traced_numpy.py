@@ -74,7 +74,7 @@ class TracedNumpy(ArrayMembers, Traced):
         keys = list(key) if isinstance(key, tuple) else [key]
         if any(each is Ellipsis for each in keys):
             at = next(i for i, each in enumerate(keys) if each is Ellipsis)
-            count = sum(len(_normalize_key(each)) for each in keys if each is not None) - 1
+            count = sum(len(_normalize_subscript(each)) for each in keys if each is not None) - 1
             keys[at : at + 1] = [slice(None)] * (self.ndim - count)
         if any(isinstance(each, (NDArray, Symbol, *_HOST_INDEX_TYPES)) for each in keys):
             return self._take_elements(keys)
@@ -115,7 +115,7 @@ class TracedNumpy(ArrayMembers, Traced):
 
     def _take_elements(self, keys):
         """Index adjacent axes by ints and arrays of ints, and other axes by slices."""
-        keys = [part for each in keys for part in _normalize_key(each)]
+        keys = [part for each in keys for part in _normalize_subscript(each)]
         keys += [slice(None)] * (self.ndim - len(keys))
         chosen = [i for i, each in enumerate(keys) if not isinstance(each, slice)]
         first, count = chosen[0], len(chosen)
@@ -141,7 +141,7 @@ class TracedNumpy(ArrayMembers, Traced):
         return shapes.transpose(found, back)
 
 
-def _normalize_key(key):
+def _normalize_subscript(key):
     """Convert an indexing key; a mask with known values becomes the indices where it is true."""
     if isinstance(key, NDArray) and np.dtype(key.dtype).kind == "b":
         key = key.asnumpy()

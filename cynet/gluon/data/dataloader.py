@@ -31,7 +31,7 @@ from ...random import set_shuffle_state, shuffle_state
 from ..errors import MismatchError
 from .batchify import default_batchify_fn, default_mp_batchify_fn
 from .dataset import pandas_to_numpy
-from .fetch import fetch_samples, needs_no_seed
+from .fetch import fetch_samples, is_free_of_user_code
 from .pool_iter import _MultiWorkerIter as _MultiWorkerIter
 from .pool_iter import _thread_worker_fn as _thread_worker_fn
 from .pool_iter import _thread_worker_initializer, _worker_initializer
@@ -380,7 +380,7 @@ class _EpochIterator:
         self._tasks = deque()
         self.over = False
         self._pool = loader._workers() if loader._num_workers else None
-        self._draws = not needs_no_seed(loader._dataset, loader._batchify_fn)
+        self._draws = not is_free_of_user_code(loader._dataset, loader._batchify_fn)
         self._resumed = saved is not None
         if saved is not None:
             given = saved["batch"]

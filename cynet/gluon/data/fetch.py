@@ -30,7 +30,7 @@ def fetch_samples(dataset, indices, batchify):
         raise loop_error(error, f"{describe_error(error)} (DataLoader: {where})") from error
 
 
-def needs_no_seed(dataset, batchify):
+def is_free_of_user_code(dataset, batchify):
     """Return whether batches are made without user code, so that no seed is needed."""
     if batchify not in (default_batchify_fn, numpy_batchify):
         return False

@@ -61,7 +61,7 @@ class BatchTask:
         return self.result
 
 
-def _serve(pipe, inherited, dataset, batchify, parent):
+def _main_loop(pipe, inherited, dataset, batchify, parent):
     """Main loop of a worker process: make batches until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for each in inherited:
@@ -121,7 +121,7 @@ class WorkerProcesses:
         mine, theirs = context.Pipe()
         inherited = [*self._pipes, mine] if context.get_start_method() == "fork" else []
         worker = context.Process(
-            target=_serve, args=(theirs, inherited, dataset, batchify, os.getpid()), daemon=True
+            target=_main_loop, args=(theirs, inherited, dataset, batchify, os.getpid()), daemon=True
         )
         worker.start()
         theirs.close()

@@ -10,7 +10,7 @@ from .base import Loss, _apply_weighting, _reshape_like
 __all__ = ["DiceLoss", "SigmoidFocalLoss", "SoftmaxFocalLoss"]
 
 
-def _check_number(of, name, value, maximum=float("inf")):
+def _check_nonnegative(of, name, value, maximum=float("inf")):
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= maximum:
         limits = "of 0 or more" if maximum == float("inf") else f"from 0 to {maximum:g}"
         raise ArgumentError(
@@ -52,9 +52,9 @@ class SigmoidFocalLoss(Loss):
         **kwargs: Any,
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
-        _check_number(self, "gamma", gamma)
+        _check_nonnegative(self, "gamma", gamma)
         if alpha is not None:
-            _check_number(self, "alpha", alpha, 1)
+            _check_nonnegative(self, "alpha", alpha, 1)
         self._gamma, self._alpha = gamma, alpha
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
@@ -104,7 +104,7 @@ class SoftmaxFocalLoss(Loss):
         **kwargs: Any,
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
-        _check_number(self, "gamma", gamma)
+        _check_nonnegative(self, "gamma", gamma)
         self._axis, self._gamma = axis, gamma
         self._sparse_label, self._from_logits = sparse_label, from_logits
 
@@ -165,7 +165,7 @@ class DiceLoss(Loss):
         **kwargs: Any,
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
-        _check_number(self, "smooth", smooth)
+        _check_nonnegative(self, "smooth", smooth)
         self._from_sigmoid, self._smooth = from_sigmoid, smooth
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:

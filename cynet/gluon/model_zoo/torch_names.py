@@ -24,8 +24,8 @@ _RESNET_STAGES = {  # number of layers -> (blocks per stage, convolutions per bl
     "101_v1b": ((3, 4, 23, 3), 3),
     "152_v1b": ((3, 8, 36, 3), 3),
 }
-_TORCH_WORD = {"gamma": "weight", "beta": "bias"}
-_INCEPTION_STEM = "1a_3x3 2a_3x3 2b_3x3 3b_1x1 4a_3x3"
+_TORCH_WORD = {"gamma": "weight", "beta": "bias"}  # MXNet's word -> PyTorch's
+_INCEPTION_STEM = "1a_3x3 2a_3x3 2b_3x3 3b_1x1 4a_3x3"  # layers before the blocks
 _INCEPTION_BRANCHES = {  # blocks of torchvision's Inception v3 -> their branches
     "5b 5c 5d": "1x1 5x5_1 5x5_2 3x3dbl_1 3x3dbl_2 3x3dbl_3 _pool",
     "6a": "3x3 3x3dbl_1 3x3dbl_2 3x3dbl_3",

@@ -87,7 +87,7 @@ class ComputedWeights(HybridBlock):
         self.layer = layer
         self._names = names
 
-    def _set_rule(self, rule):
+    def _set_weight_rule(self, rule):
         vars(self.layer)["_weight_rule"] = rule
         self.layer._clear_cached_op()
         self._rule = rule
@@ -118,7 +118,7 @@ class ComputedWeights(HybridBlock):
                 beside = layer._reg_params.pop(f"{name}_{extra}")
                 layer._params._params.pop(beside.name)
                 vars(layer).pop(f"{name}_{extra}")
-        self._set_rule(None)
+        self._set_weight_rule(None)
         return layer
 
     def __repr__(self) -> str:
@@ -236,7 +236,7 @@ class WeightNorm(ComputedWeights):
         rule = _WeightNormRule(layer, names, dim)
         for each in names:
             add_companion(layer, each, "g", rule.lengths_shape, rule.initial_lengths)
-        self._set_rule(rule)
+        self._set_weight_rule(rule)
 
 
 class _WeightDropRule(WeightRule):
@@ -307,7 +307,7 @@ class WeightDrop(ComputedWeights):
             for axis in axes:
                 check_axis("WeightDrop", layer._reg_params[each], axis)
         super().__init__(layer, names)
-        self._set_rule(_WeightDropRule(layer, names, rate, tuple(axes)))
+        self._set_weight_rule(_WeightDropRule(layer, names, rate, tuple(axes)))
 
 
 def matrix_sizes(shape: tuple[int, ...], dim: int) -> tuple[int, int]:

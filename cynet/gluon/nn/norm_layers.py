@@ -18,7 +18,7 @@ __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm
 class _AffineNorm(HybridBlock):
     """Base of normalization layers with a scale gamma and a shift beta."""
 
-    def _make_affine(self, size, scale, center, gamma_initializer, beta_initializer):
+    def _make_gamma_and_beta(self, size, scale, center, gamma_initializer, beta_initializer):
         self.gamma = self.params.get(
             "gamma",
             grad_req="write" if scale else "null",
@@ -96,7 +96,7 @@ class BatchNorm(_AffineNorm):
             "use_global_stats": use_global_stats,
         }
         self._axis = axis
-        self._make_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
+        self._make_gamma_and_beta(in_channels, scale, center, gamma_initializer, beta_initializer)
         for name, init in (
             ("running_mean", running_mean_initializer),
             ("running_var", running_variance_initializer),
@@ -189,7 +189,7 @@ class LayerNorm(_AffineNorm):
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "axis": axis}
         self._settings = {"center": center, "scale": scale}
-        self._make_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
+        self._make_gamma_and_beta(in_channels, scale, center, gamma_initializer, beta_initializer)
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
         return F.LayerNorm(data, gamma, beta, **self._kwargs)
@@ -277,7 +277,7 @@ class GroupNorm(_AffineNorm):
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "num_groups": num_groups}
         self._settings = {"center": center, "scale": scale}
-        self._make_affine(num_groups, scale, center, gamma_initializer, beta_initializer)
+        self._make_gamma_and_beta(num_groups, scale, center, gamma_initializer, beta_initializer)
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
         return F.GroupNorm(data, gamma, beta, name="fwd", **self._kwargs)
@@ -317,7 +317,7 @@ class InstanceNorm(_AffineNorm):
         super().__init__(**kwargs)
         self._kwargs = {"eps": epsilon, "axis": axis}
         self._settings = {"center": center, "scale": scale}
-        self._make_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
+        self._make_gamma_and_beta(in_channels, scale, center, gamma_initializer, beta_initializer)
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
         axis, eps = self._kwargs["axis"], self._kwargs["eps"]

@@ -206,7 +206,7 @@ class SpectralNorm(ComputedWeights):
         for each in names:
             for extra, place, first in (("u", 0, rule.initial_u), ("v", 1, rule.initial_v)):
                 add_companion(layer, each, extra, _SingularVectorShape(dim, place), first, **fixed)
-        self._set_rule(rule)
+        self._set_weight_rule(rule)
 
 
 class _SingularVectorShape:

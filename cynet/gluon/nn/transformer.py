@@ -27,7 +27,7 @@ params : ParameterDict, optional
     Dictionary whose parameters are shared, by name.
 
 """
-_share_paragraphs = with_paragraphs(
+_with_shared_docs = with_paragraphs(
     network="""hidden_size : int
     Width between the two Dense layers of the feed-forward network.
 dropout : float
@@ -116,7 +116,7 @@ class _TransformerLayer(HybridBlock):
         return self.linear2(self._apply_dropout(self.activation(self.linear1(x))))
 
 
-@_share_paragraphs
+@_with_shared_docs
 class TransformerEncoderLayer(_TransformerLayer):
     """Self-attention and a feed-forward network, each with a residual sum and a LayerNorm.
 
@@ -151,7 +151,7 @@ class TransformerEncoderLayer(_TransformerLayer):
         return self._residual_sublayer(x, self.norm2, self._feed_forward)
 
 
-@_share_paragraphs
+@_with_shared_docs
 class TransformerDecoderLayer(_TransformerLayer):
     """Self-attention, attention to an encoder's output, and a feed-forward network, each with a
     residual sum and a LayerNorm.
@@ -254,7 +254,7 @@ class _TransformerStack(HybridBlock):
             self.norm = LayerNorm(epsilon=epsilon, prefix="norm_") if pre_norm else None
 
 
-@_share_paragraphs
+@_with_shared_docs
 class TransformerEncoder(_TransformerStack):
     """A stack of `num_layers` TransformerEncoderLayers, and a final LayerNorm if `pre_norm`.
 
@@ -284,7 +284,7 @@ class TransformerEncoder(_TransformerStack):
         return x if self.norm is None else self.norm(x)
 
 
-@_share_paragraphs
+@_with_shared_docs
 class TransformerDecoder(_TransformerStack):
     """A stack of `num_layers` TransformerDecoderLayers, and a final LayerNorm if `pre_norm`.
 

@@ -405,14 +405,14 @@ class Parameter(ParameterArrays, RowSparseData):
             self._deferred_init = (*self._deferred_init[:3], data)
             return
         for each in self._owning_trainers():
-            each._forget_copies_of(self)
+            each._mark_for_kvstore_init(self)
         with autograd.pause():
             for each in self._check_and_get(self._data, list):
                 write_unrecorded(each, data)
 
     def _reduce(self):
         """Return the values for a file: the mean over all contexts, on the CPU."""
-        arrays = [each.as_in_context(cpu()) for each in self._all_data()]
+        arrays = [each.as_in_context(cpu()) for each in self._data_of_contexts()]
         mean = arrays[0] if len(arrays) == 1 else nd.add_n(*arrays) / len(arrays)
         return self._to_file_format(mean)
 
@@ -446,7 +446,7 @@ class Parameter(ParameterArrays, RowSparseData):
                 f"parameter '{self.name}' is not initialized: there is nothing to move"
             )
         for each in self._owning_trainers():
-            each._forget_copies_of(self)
+            each._mark_for_kvstore_init(self)
 
     def cast(self, dtype: DTypeLike) -> None:
         """Change the element type; set gradients to 0.

@@ -9,7 +9,7 @@ import numpy as np
 from ... import autograd
 from ... import ndarray as nd
 from ...base.errors import ArgumentTypeError, shown
-from ...ndarray.sparse.convert import rows_of_dense
+from ...ndarray.sparse.convert import row_sparse_of_dense
 from ..errors import StateError
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ class RowSparseData:
 
     def _take_rows(self, data, row_id):
         rows = np.unique(row_id.asnumpy().astype(np.int64))
-        return rows_of_dense(f"parameter '{self.name}': row_id", data, rows)
+        return row_sparse_of_dense(f"parameter '{self.name}': row_id", data, rows)
 
-    def _all_data(self):
+    def _data_of_contexts(self):
         """Return the arrays on all contexts, of any storage type."""
         if self._stype == "default":
             return self.list_data()
@@ -100,4 +100,4 @@ class RowSparseData:
             return data
         with autograd.pause():
             rows = np.arange(data.shape[0], dtype=np.int64)
-            return rows_of_dense(self.name, data, rows)
+            return row_sparse_of_dense(self.name, data, rows)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..parameter import ParameterDict
 
-_LAYOUTS = ("TNC", "NTC")
+_LAYOUTS = ("TNC", "NTC")  # T: steps, N: batch, C: channels
 
 
 def ops_of(value):

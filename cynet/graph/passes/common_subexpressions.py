@@ -31,7 +31,7 @@ def share_subexpressions(graph: Graph) -> Graph:
         if not _is_mergeable(step):
             steps.append(step)
             continue
-        key = _step_key(step)
+        key = _equivalence_key(step)
         earlier = first.setdefault(key, step)
         if earlier is step:
             steps.append(step)
@@ -58,7 +58,7 @@ def _takes_gradient(step: Step) -> bool:
     return any(i in out_grad for i in used)
 
 
-def _step_key(step: Step) -> tuple[Any, ...]:
+def _equivalence_key(step: Step) -> tuple[Any, ...]:
     params = tuple((name, repr(value)) for name, value in sorted(step.prop.params().items()))
     outs = tuple((v.shape, v.dtype) for v in step.out_data)
     return type(step.prop), params, step.ctx, tuple(map(id, step.in_data)), outs

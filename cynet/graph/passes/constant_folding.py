@@ -33,7 +33,7 @@ def fold_constants(graph: Graph) -> Graph:
         ):
             constant[step] = None
             made.update(step.out_data)
-    _drop_large(graph.steps, constant)
+    _drop_large_constants(graph.steps, constant)
     graph.constant_steps = list(constant)
     for step in graph.constant_steps:
         for value in step.out_data:
@@ -42,7 +42,7 @@ def fold_constants(graph: Graph) -> Graph:
     return graph
 
 
-def _drop_large(steps: list[Step], constant: dict[Step, None]) -> None:
+def _drop_large_constants(steps: list[Step], constant: dict[Step, None]) -> None:
     """Remove steps with large outputs from `constant` if other steps read them."""
     read: set[Value] = set()  # values that the remaining steps read
     for step in reversed(steps):  # a removed step may read outputs of others

@@ -31,7 +31,7 @@ from ...base.errors import CynetError
 from ...operator.property import ResourceRequest
 from ..ir import FORWARD, Graph
 from ..memory_plan import find_peak
-from .fuse_elementwise_members import chain_member_of, computed_by_readers
+from .fuse_elementwise_members import chain_member_of, copy_steps_into_readers
 from .fuse_elementwise_program import chain_step
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def fuse_chains(graph: Graph) -> Graph:
     Returns Graph: the same graph with fewer steps. Chains that would make the peak of memory
     higher, by more than PEAK_GROWTH_BYTES, are left apart.
     """
-    copies = computed_by_readers(graph)
+    copies = copy_steps_into_readers(graph)
     touching = _steps_by_root(graph.steps)
     sections = [
         _StepGroups(steps, copies).run()
@@ -64,7 +64,7 @@ def fuse_chains(graph: Graph) -> Graph:
     maximum, dropped = None, 1
     while True:
         forward, backward = (
-            [step for group in groups for step in _join_group(group, touching, apart)]
+            [step for group in groups for step in _fuse_group(group, touching, apart)]
             for groups in sections
         )
         trial = Graph([*forward, *backward], {}, {}, [])
@@ -93,7 +93,7 @@ def _steps_by_root(steps: list[Step]) -> dict[Value, set[Step]]:
     return found
 
 
-def _join_group(
+def _fuse_group(
     group: list[ChainMember], touching: dict[Value, set[Step]], apart: set[Step]
 ) -> list[Step]:
     """Return the steps that replace a group: one fused step, or the group's own steps."""

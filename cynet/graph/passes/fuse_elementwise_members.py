@@ -169,7 +169,7 @@ class ChainMember:
         return self
 
 
-def computed_by_readers(graph: Graph) -> set[Step]:
+def copy_steps_into_readers(graph: Graph) -> set[Step]:
     """Copy cheap elementwise steps into their readers, where computing a value costs less than
     reading it; returns the set of copies."""
     readers, _ = graph.neighbours()
@@ -257,7 +257,7 @@ def _row_moves(step: Step) -> list[RowMove]:
             views, position = views[::-1], piece.index
         if source is None or target is None or step.req[position] == NULL:
             continue
-        rows = [_rows_of_view(view, value) for view, value in zip(views, (source, target))]
+        rows = [_view_row_layout(view, value) for view, value in zip(views, (source, target))]
         if any(each is NotImplemented for each in rows) or rows.count(None) == 0:
             return []
         moves.append(RowMove(source, rows[0], target, rows[1], step.req[position] == ADD))
@@ -279,7 +279,7 @@ def _repeated_rows(shape: Shape, full: Shape) -> RowLayout | None:
     return None
 
 
-def _rows_of_view(view: Any, value: Value) -> Any:
+def _view_row_layout(view: Any, value: Value) -> Any:
     """Return the RowLayout of a view of `value`; None: the whole value, NotImplemented: no rows."""
     axes: list[tuple[int, int]] = []
     for n, stride in zip(view.shape, view.strides):

@@ -101,13 +101,13 @@ class _ChainProgram:
             return None
         return self._make_program(registers)
 
-    def _is_private(self, value: Value) -> bool:
+    def _is_chain_internal(self, value: Value) -> bool:
         return value.root.kind == TEMP and self.touching[value.root] <= self.inside
 
     def _operand(self, value: Value, rows: RowLayout | None = None) -> _Operand:
         if rows is None and value.root in self.instead:
             return self.instead[value.root]
-        return _Operand(value, rows, rows is None and self._is_private(value))
+        return _Operand(value, rows, rows is None and self._is_chain_internal(value))
 
     def _written_after(self, root: Value, position: int) -> bool:
         """Return whether a member behind index `position` writes to the memory of `root`."""
@@ -130,7 +130,7 @@ class _ChainProgram:
                     move.target_rows is not None
                     and move.source_rows is None
                     and not move.add
-                    and self._is_private(move.source)
+                    and self._is_chain_internal(move.source)
                     and moved.count(root) == 1
                     and root not in parted
                     and not self._written_after(root, position)
@@ -139,7 +139,7 @@ class _ChainProgram:
 
     def _add_move(self, move: RowMove, position: int) -> None:
         source = self._operand(move.source, move.source_rows)
-        if move.target_rows is None and not move.add and self._is_private(move.target):
+        if move.target_rows is None and not move.add and self._is_chain_internal(move.target):
             read = (move.source.root, source.value.root)
             if len(self.written[move.target.root]) == 1 and not any(
                 self._written_after(root, position) for root in read
@@ -158,7 +158,7 @@ class _ChainProgram:
             or add
             or isinstance(source, float)
             or prod(source.shape) != prod(target.shape)
-            or not self._is_private(target)
+            or not self._is_chain_internal(target)
             or len(self.written[target.root]) > 1
         ):
             return False

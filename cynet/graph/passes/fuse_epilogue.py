@@ -128,7 +128,7 @@ class _Fusion:
                 found.append((self.position[layer], layer, other))
         if found:
             layer, other = max(found, key=lambda each: each[0])[1:]
-            self._add_to(layer, other, add)
+            self._accumulate_into(layer, other, add)
 
     def _only_reader(self, value: Value) -> Step | None:
         """Return the only reader of `value`; None if there are several or the user reads it."""
@@ -173,7 +173,7 @@ class _Fusion:
             )
         )
 
-    def _add_to(self, layer: Step, target: Value, add: Step) -> None:
+    def _accumulate_into(self, layer: Step, target: Value, add: Step) -> None:
         """Let `layer` add to `target` and apply the activation after the sum, if there is one."""
         out, joined = add.out_data[0], None
         behind = self.readers.get(out, [])

@@ -48,7 +48,7 @@ def _can_exchange(activation: Step, pool: Step, readers: dict[Value, list[Step]]
     between = pool.in_data[0]
     return (
         activation.prop.graph.activation(activation.prop) in _MONOTONIC_ACTIVATIONS
-        and pool.prop.graph.takes_maxima(pool.prop)
+        and pool.prop.graph.computes_maxima(pool.prop)
         and activation.ctx == pool.ctx
         and between.kind != OUTPUT
         and len(readers[between]) == 1

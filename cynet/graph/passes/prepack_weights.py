@@ -18,7 +18,7 @@ from ..ir import (
     FORWARD,
     TEMP,
     WRITE,
-    CachedGroup,
+    CachedStepGroup,
     Step,
     Value,
     depends_on_inputs_only,
@@ -88,7 +88,7 @@ def _cache_weight_steps(
     if any(reader not in steps for value in between for reader in readers[value]):
         return
     if any(not made.prop.graph.traits.view for made in steps):  # views need no caching
-        cached, weight.kind = CachedGroup(sources), CACHED
+        cached, weight.kind = CachedStepGroup(sources), CACHED
         for made in steps:
             made.cached = cached
 
@@ -117,5 +117,5 @@ def _packing_step(
     if replaces:
         made.cached, weight.kind = writer[weight].cached, TEMP
     else:
-        made.cached = CachedGroup([weight])
+        made.cached = CachedStepGroup([weight])
     return made

@@ -110,13 +110,13 @@ class _Recomputation:
         for value in dict.fromkeys(step.touched()):
             bisect.insort(self.uses.setdefault(value, []), position)
 
-    def _index_of(self, position: float) -> int:
+    def _step_index(self, position: float) -> int:
         """Return the index, in the list of steps, of the step at `position`."""
         return bisect.bisect_left(self.positions, position)
 
     def _insert_steps(self, block: list[Step], position: float) -> None:
         """Insert steps in front of the step at `position`."""
-        at = self._index_of(position)
+        at = self._step_index(position)
         self.graph.steps[at:at] = block
         before, parts = self.positions[at - 1], len(block) + 1
         made = [before + (position - before) * i / parts for i in range(1, parts)]
@@ -224,7 +224,7 @@ class _Recomputation:
     def _chain_cost(self, position: float) -> float:
         """Return the seconds of steps already recomputed at `position`: all their values live at
         the same time, so a value before them saves less."""
-        total, i = 0.0, self._index_of(position)
+        total, i = 0.0, self._step_index(position)
         while self.graph.steps[i] in self.clones:
             total += seconds(self.graph.steps[i])
             i += 1
@@ -277,7 +277,7 @@ class _Recomputation:
         uses = self.uses[value]
         first = bisect.bisect_left(uses, position)
         uses[first:], self.uses[new] = [], uses[first:]
-        for step in [self.graph.steps[self._index_of(p)] for p in self.uses[new]]:
+        for step in [self.graph.steps[self._step_index(p)] for p in self.uses[new]]:
             step.in_data = [new if v is value else v for v in step.in_data]
             if step.direction == BACKWARD:
                 step.out_data = [new if v is value else v for v in step.out_data]

@@ -19,13 +19,13 @@
 
 #if defined(__CUDA_ARCH__)
 namespace cynet {
-__device__ inline float product(float a, float b) { return __fmul_rn(a, b); }
-__device__ inline double product(double a, double b) { return __dmul_rn(a, b); }
-__device__ inline float total(float a, float b) { return __fadd_rn(a, b); }
-__device__ inline double total(double a, double b) { return __dadd_rn(a, b); }
+__device__ inline float rounded_product(float a, float b) { return __fmul_rn(a, b); }
+__device__ inline double rounded_product(double a, double b) { return __dmul_rn(a, b); }
+__device__ inline float rounded_sum(float a, float b) { return __fadd_rn(a, b); }
+__device__ inline double rounded_sum(double a, double b) { return __dadd_rn(a, b); }
 }  // namespace cynet
-#define CYNET_MUL(a, b) cynet::product(a, b)
-#define CYNET_ADD(a, b) cynet::total(a, b)
+#define CYNET_MUL(a, b) cynet::rounded_product(a, b)
+#define CYNET_ADD(a, b) cynet::rounded_sum(a, b)
 #else
 #define CYNET_MUL(a, b) ((a) * (b))
 #define CYNET_ADD(a, b) ((a) + (b))
@@ -71,7 +71,7 @@ CYNET_XINLINE void cos_sin(uint32_t word, float* cosine, float* sine) {
 const double double_shift = 4503599627370496.0;  // 2^52: x + 2^52 has integer x in its last bits
 
 // Converts an integer below 2^52 to a double. (Before AVX-512 no vector instruction does it.)
-CYNET_XINLINE double small_to_double(uint64_t n) {
+CYNET_XINLINE double small_int_to_double(uint64_t n) {
   return bit_cast<double>(n | 0x4330000000000000u) - double_shift;
 }
 
@@ -82,7 +82,7 @@ CYNET_XINLINE double log_double(double x) {
   const uint64_t bits = bit_cast<uint64_t>(x);
   // sqrt(1/2) becomes a power of two, so that the exponent that is left is k + 1023
   const uint64_t exponent = (bits + (0x3FF0000000000000u - 0x3FE6A09E667F3BCDu)) >> 52;
-  const double k = small_to_double(exponent) - 1023.0;
+  const double k = small_int_to_double(exponent) - 1023.0;
   const double m = bit_cast<double>(bits - (exponent << 52) + 0x3FF0000000000000u);
   const double f = m - 1.0, s = f / (2.0 + f), q = CYNET_MUL(s, s);
   double p = 0.14616449685043406;

@@ -20,7 +20,7 @@ struct Factors {
     }
   }
   // Finds the line of each factor whose product is row `row`.
-  void find_lines(int64_t row, const T** lines) const {
+  void find_factor_rows(int64_t row, const T** lines) const {
     for (int i = count - 1; i >= 0; --i) {
       lines[i] = at[i] + row % rows[i] * columns;
       row /= rows[i];
@@ -37,7 +37,7 @@ void khatri_rao(const Args& args) {
   parallel_for(args.threads, k.product, [=, &k](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const T* lines[MAX_FACTORS];
-      k.find_lines(row, lines);
+      k.find_factor_rows(row, lines);
       T* to = out + row * k.columns;
       for (int64_t c = 0; c < k.columns; ++c) {
         T value = lines[0][c];
@@ -62,7 +62,7 @@ void factor_gradient(const Factors<T>& k, int threads, int which, const T* grad,
       for (int64_t other = 0; other < others; ++other) {
         const int64_t row = (other / inner * own + r) * inner + other % inner;
         const T *lines[MAX_FACTORS], *g = grad + row * k.columns;
-        k.find_lines(row, lines);
+        k.find_factor_rows(row, lines);
         for (int64_t c = 0; c < k.columns; ++c) {
           T value = g[c];
           for (int i = 0; i < k.count; ++i)

@@ -14,7 +14,7 @@ cdef struct ConvShape:
     int64_t stride[3]
     int64_t pad[3]
     int64_t dilate[3]
-    # derived by `conv_complete`
+    # derived by `conv_fill_dims`
     int64_t in_space, out_space  # number of input and output positions
     int64_t unrolled             # channels / groups * kernel: rows of an unrolled window
     int64_t tile, tiles          # output positions of a tile; tiles per image
@@ -22,7 +22,7 @@ cdef struct ConvShape:
     bint implicit                # forward by implicit gemm (implicit_gemm.h)
 
 # Fills in the derived fields. `implicit`: forward is implicit gemm (float32, not `plain`).
-cdef void conv_complete(ConvShape* shape, bint implicit) noexcept nogil
+cdef void conv_fill_dims(ConvShape* shape, bint implicit) noexcept nogil
 # The number of threads, and the elements of workspace that the functions below need.
 cdef int conv_threads(const ConvShape* shape) noexcept nogil
 cdef int64_t conv_workspace_elements(const ConvShape* shape, int threads,

@@ -57,7 +57,7 @@ cdef ImageShape _image_shape(const ConvShape* shape) noexcept nogil:
     return image
 
 
-cdef void conv_complete(ConvShape* shape, bint implicit) noexcept nogil:
+cdef void conv_fill_dims(ConvShape* shape, bint implicit) noexcept nogil:
     cdef int i
     cdef int64_t parts = shape.batch * shape.groups
     shape.in_space = shape.in_size[0] * shape.in_size[1] * shape.in_size[2]

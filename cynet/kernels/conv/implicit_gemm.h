@@ -29,7 +29,7 @@ struct ImageShape {
   int64_t depth() const { return channels * kernel[0] * kernel[1] * kernel[2]; }
   int64_t offset_floats() const { return (2 * depth() + 15) / 16 * 16; }
   bool is_strided() const { return stride[0] > 1 || stride[1] > 1 || stride[2] > 1; }
-  bool is_copied() const { return is_strided() || pad[0] || pad[1] || pad[2]; }
+  bool needs_copy() const { return is_strided() || pad[0] || pad[1] || pad[2]; }
   // The size of a phase along an axis.
   int64_t phase_size(int axis) const { return (size[axis] + stride[axis] - 1) / stride[axis]; }
   int64_t input_size(int axis) const { return size[axis] - 2 * pad[axis]; }
@@ -62,7 +62,7 @@ namespace cynet {
 // Floats of workspace, aligned to 64 bytes: offsets of rows, and copies of images.
 inline int64_t image_workspace_floats(const ImageShape& s, int threads) {
   return s.offset_floats() +
-         (s.is_copied() ? threads * (s.channels * s.channel_floats() + FLOATS_APART) : 0);
+         (s.needs_copy() ? threads * (s.channels * s.channel_floats() + FLOATS_APART) : 0);
 }
 
 // y = w * x (+ bias) (+ y): x (batch, groups * channels, ...), w (groups * filters, channels, ...),
@@ -93,18 +93,18 @@ inline void image_forward(int level, const ImageShape& s, const float* x, const 
     return for_parts(threads, [&](int64_t part) {
       float* own = held + part * (s.channels * s.channel_floats() + FLOATS_APART);
       for (int64_t u = units * part / threads; u < units * (part + 1) / threads; ++u) {
-        if (s.is_copied()) copy(s, x + u * s.input_size(), 0, s.channels, own);
-        unit(u, s.is_copied() ? own : x + u * s.input_size(), 0, rows);
+        if (s.needs_copy()) copy(s, x + u * s.input_size(), 0, s.channels, own);
+        unit(u, s.needs_copy() ? own : x + u * s.input_size(), 0, rows);
       }
     });
   }
   for (int64_t u = 0; u < units; ++u) {  // threads share the rows
-    if (s.is_copied())
+    if (s.needs_copy())
       parallel_for(threads, s.channels, [&](int64_t begin, int64_t end) {
         copy(s, x + u * s.input_size(), begin, end, held);
       });
     parallel_for(threads, rows, [&](int64_t begin, int64_t end) {
-      unit(u, s.is_copied() ? held : x + u * s.input_size(), begin, end);
+      unit(u, s.needs_copy() ? held : x + u * s.input_size(), begin, end);
     });
   }
 }

@@ -7,7 +7,7 @@
 // image to the next; the few pixels between rows of the output are computed and dropped. With a
 // stride the same is true of a copy in which each phase is contiguous.
 
-constexpr int64_t STRIP_PIXELS = WIDTH * LANES;
+constexpr int64_t STRIP_PIXELS = WIDTH * LANES;  // pixels of a tile of sums
 
 // A destination of a strip: its pixels from .. from + n are written at `to` of each filter's plane.
 struct ImagePiece {
@@ -34,7 +34,7 @@ struct ImagePieces {
     }
   }
 
-  void put(const float* sums, float* plane, float bias, bool add) const {
+  void write(const float* sums, float* plane, float bias, bool add) const {
     for (int64_t i = 0; i < count; ++i) {
       const float* from = sums + all[i].from;
       float* to = plane + all[i].to;
@@ -51,8 +51,8 @@ struct ImagePieces {
 
 // Sums of R filters by V vectors of pixels; the last vector has `lanes` lanes.
 template <int R, int V, bool PART>
-inline void image_sums(const float* x, const int64_t* offsets, int64_t depth, const float* w,
-                       int64_t lanes, float* to) {
+inline void image_strip_sums(const float* x, const int64_t* offsets, int64_t depth, const float* w,
+                             int64_t lanes, float* to) {
   const auto line = [&](int64_t k) CYNET_XLAMBDA { return x + offsets[k]; };
   line_sums<R, V, PART>(w, depth, depth, line, lanes, to, STRIP_PIXELS);
 }
@@ -63,8 +63,8 @@ template <int R>
 inline ImageSums find_image_sums(int64_t rows, int64_t vectors, bool part) {
   if constexpr (R > 1)
     if (rows < R) return find_image_sums<R - 1>(rows, vectors, part);
-  if (vectors == 3) return part ? &image_sums<R, 3, true> : &image_sums<R, 3, false>;
-  return vectors == 2 ? &image_sums<R, 2, true> : &image_sums<R, 1, true>;
+  if (vectors == 3) return part ? &image_strip_sums<R, 3, true> : &image_strip_sums<R, 3, false>;
+  return vectors == 2 ? &image_strip_sums<R, 2, true> : &image_strip_sums<R, 1, true>;
 }
 
 // Copies n numbers, `step` apart.
@@ -98,9 +98,9 @@ inline void copy_every_second(const float* from, int64_t step, int64_t n, float*
 }
 
 // The n positions of an axis in one phase: from `from` in the image, from `to` in the phase.
-struct Phase {
+struct ImagePhase {
   int64_t from, to, n;
-  Phase(const ImageShape& s, int axis, int64_t phase) {
+  ImagePhase(const ImageShape& s, int axis, int64_t phase) {
     const int64_t stride = s.stride[axis], pad = s.pad[axis], given = s.input_size(axis);
     from = ((phase - pad) % stride + stride) % stride;
     to = (pad + from) / stride;
@@ -123,7 +123,7 @@ inline void copy_image(const ImageShape& s, const float* x, int64_t begin, int64
       for (int64_t j = 0; j < s.stride[1]; ++j)
         for (int64_t k = 0; k < step;
              ++k, phase += s.phase_size(0) * s.phase_size(1) * s.phase_size(2)) {
-          const Phase slices(s, 0, i), rows(s, 1, j), line(s, 2, k);
+          const ImagePhase slices(s, 0, i), rows(s, 1, j), line(s, 2, k);
           for (int64_t d = 0; d < slices.n; ++d)
             for (int64_t h = 0; h < rows.n; ++h) {
               const int64_t slice = slices.from + d * s.stride[0];
@@ -156,8 +156,8 @@ inline void image_rows(const ImageShape& s, const float* x, const int64_t* offse
         find_image_sums<ROWS>(count, vectors, stop - p < STRIP_PIXELS)(
             lines + p, offsets, depth, w + first * depth, lanes, sums);
         for (int64_t f = 0; f < count; ++f)
-          pieces.put(sums + f * STRIP_PIXELS, y + (first + f) * plane, bias ? bias[first + f] : 0,
-                     add);
+          pieces.write(sums + f * STRIP_PIXELS, y + (first + f) * plane, bias ? bias[first + f] : 0,
+                       add);
       }
     }
     row += rows;

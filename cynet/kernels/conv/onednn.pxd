@@ -139,7 +139,7 @@ cdef class ReorderedPrimitive:
 # cynet's threads; a check of a status; the primitive of a description; a change of the description
 # to kernels that are freed with the primitive, False if there are none.
 cdef const Library* library_functions() noexcept
-cdef bint runs_on_team() noexcept
+cdef bint onednn_runs_on_team() noexcept
 cdef int check(int status, str what) except -1
-cdef Primitive primitive_of(void* pd, list tensors)
+cdef Primitive make_primitive(void* pd, list tensors)
 cdef bint avoid_brgemm(void* pd) except -1

@@ -28,20 +28,20 @@ cdef dict _STATUS = {1: "out of memory", 2: "invalid arguments", 3: "not impleme
 
 cdef enum:
     CACHED_PRIMITIVES = 8  # capacity of each of the 16 parts of oneDNN's primitive cache
-    F32 = 3, BF16 = 2, S8 = 5, U8 = 6
+    F32 = 3, BF16 = 2, S8 = 5, U8 = 6  # of dnnl_data_type_t
     # dnnl_cpu_isa_...: levels with avx512_core_bf16, avx512_core_vnni or avx2_vnni have these bits
-    ISA_BF16 = 0xe7
-    ISA_VNNI = 0x67
-    ISA_VNNI_256 = 0xf
-    FORMAT_ANY = 1
-    ENGINE_CPU = 1
-    USER_SCRATCHPAD = 1
-    FORWARD_TRAINING = 64
-    CONVOLUTION_DIRECT = 1
-    QUERY_IMPLEMENTATION = 8
+    ISA_BF16 = 0xe7  # bfloat16 products
+    ISA_VNNI = 0x67  # int8 products, AVX-512
+    ISA_VNNI_256 = 0xf  # int8 products, AVX2
+    FORMAT_ANY = 1  # dnnl_format_tag_any: oneDNN chooses the layout
+    ENGINE_CPU = 1  # dnnl_cpu
+    USER_SCRATCHPAD = 1  # dnnl_scratchpad_mode_user: cynet gives the workspace
+    FORWARD_TRAINING = 64  # of dnnl_prop_kind_t
+    CONVOLUTION_DIRECT = 1  # of dnnl_alg_kind_t
+    QUERY_IMPLEMENTATION = 8  # of dnnl_query_t: the implementation's name
     QUERY_SRC = 129, QUERY_DIFF_SRC = 130, QUERY_WEIGHTS = 131, QUERY_DIFF_WEIGHTS = 132
-    QUERY_DST = 133, QUERY_DIFF_DST = 134, QUERY_SCRATCHPAD = 136
-    ARG_SRC = 1, ARG_DST = 17, ARG_WEIGHTS = 33, ARG_BIAS = 41, ARG_SCRATCHPAD = 80
+    QUERY_DST = 133, QUERY_DIFF_DST = 134, QUERY_SCRATCHPAD = 136  # of dnnl_query_t
+    ARG_SRC = 1, ARG_DST = 17, ARG_WEIGHTS = 33, ARG_BIAS = 41, ARG_SCRATCHPAD = 80  # of DNNL_ARG_
     ARG_DIFF_SRC = 129, ARG_DIFF_DST = 145, ARG_DIFF_WEIGHTS = 161, ARG_DIFF_BIAS = 169
     SIMD_FLOATS = 16  # floats in one register of AVX-512
 
@@ -49,7 +49,7 @@ cdef enum:
 cdef dict _ELTWISE = {"relu": 32, "tanh": 33, "sigmoid": 41, "softrelu": 39}
 
 # names of functions in the order of Library
-cdef tuple _FUNCTIONS = (
+cdef tuple _DNNL_FUNCTIONS = (
     "engine_create", "stream_create", "memory_desc_create_with_strides",
     "memory_desc_create_with_tag", "memory_desc_get_size", "memory_desc_equal",
     "memory_desc_clone", "memory_desc_destroy", "primitive_desc_destroy",
@@ -73,7 +73,7 @@ cdef const Library* library_functions() noexcept:
     return &_dnnl
 
 
-cdef bint runs_on_team() noexcept:
+cdef bint onednn_runs_on_team() noexcept:
     return _uses_team
 
 
@@ -110,7 +110,7 @@ def _load_library(path):
     if path is None:
         return False
     library = ctypes.CDLL(str(path))
-    for i, name in enumerate(_FUNCTIONS):
+    for i, name in enumerate(_DNNL_FUNCTIONS):
         slots[i] = <void*><size_t>ctypes.cast(library[f"dnnl_{name}"], ctypes.c_void_p).value
     _uses_team = lend_team_to(<void*><size_t>library._handle, str(path))
     check(library.dnnl_set_primitive_cache_capacity(CACHED_PRIMITIVES), "primitive cache")
@@ -230,7 +230,7 @@ cdef class Primitive:
         return 0
 
 
-cdef bytes _implementation(const void* pd):
+cdef bytes _implementation_name(const void* pd):
     cdef const char* name = NULL
     _dnnl.query(pd, QUERY_IMPLEMENTATION, 0, &name)
     return name if name != NULL else b""
@@ -242,25 +242,25 @@ cdef bint avoid_brgemm(void* pd) except -1:
     oneDNN keeps the brgemm kernels of convolutions for ever, some 8 KB for each new shape; those of
     its other generator are as fast. False where there are none: the description is then used up.
     """
-    cdef bytes name = _implementation(pd)
+    cdef bytes name = _implementation_name(pd)
     cdef bytes level = name.rpartition(b":")[2]
     if not name.startswith(b"brg"):
         return True
     while not (name.startswith(b"jit") and name.endswith(level)):
         if _dnnl.next_implementation(pd) != 0:
             return False
-        name = _implementation(pd)
+        name = _implementation_name(pd)
     return True
 
 
-cdef int _avoid_family(void* pd, bytes family) except -1:
+cdef int _skip_kernel_family(void* pd, bytes family) except -1:
     """Change a description to the next implementation outside of a family."""
-    while _implementation(pd).startswith(family):
+    while _implementation_name(pd).startswith(family):
         check(_dnnl.next_implementation(pd), "other implementation")
     return 0
 
 
-cdef Primitive primitive_of(void* pd, list tensors):
+cdef Primitive make_primitive(void* pd, list tensors):
     """Make the primitive of a description, and free the description.
 
     `tensors` are (argument number, query and index that find its layout, ...) in the order of run,
@@ -286,7 +286,7 @@ cdef Primitive primitive_of(void* pd, list tensors):
             check(_dnnl.memory_create(&self.arguments[self.count].memory, layout.desc,
                                       _dnnl.engine, NULL), "memory")
             self.count += 1
-        self.implementation = _implementation(pd).decode()
+        self.implementation = _implementation_name(pd).decode()
         self.threads = openmp_threads() if _uses_team else 1
         check(_dnnl.primitive_create(&self.handle, pd), f"primitive {self.implementation}")
     finally:
@@ -299,7 +299,7 @@ cdef Primitive primitive_of(void* pd, list tensors):
 cdef ReorderedPrimitive _chain_reorders(void* pd, list tensors, str dtype):
     """A ReorderedPrimitive with tensors (DNNL_ARG_ code, query, index, layout as given or None);
     the last tensor is the output."""
-    return ReorderedPrimitive(primitive_of(pd, tensors), tuple([t[3] for t in tensors]),
+    return ReorderedPrimitive(make_primitive(pd, tensors), tuple([t[3] for t in tensors]),
                               len(tensors) - 1, dtype)
 
 
@@ -407,7 +407,7 @@ def reorder(Layout source, Layout target):
     cdef _Attributes attributes = _Attributes()
     check(_dnnl.reorder(&pd, source.desc, _dnnl.engine, target.desc, _dnnl.engine,
                         attributes.attr), "reorder")
-    return primitive_of(pd, [(ARG_SRC, QUERY_SRC, 0), (ARG_DST, QUERY_DST, 0)])
+    return make_primitive(pd, [(ARG_SRC, QUERY_SRC, 0), (ARG_DST, QUERY_DST, 0)])
 
 
 cdef class Window:
@@ -517,7 +517,7 @@ cdef class Convolution:
                     &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
                     self.out.desc, w.stride, w.dilate, w.pad, w.pad, self.hint, attributes.attr),
                     "convolution backward")
-                if alone or (avoid_brgemm(pd) and _implementation(pd).startswith(b"jit")):
+                if alone or (avoid_brgemm(pd) and _implementation_name(pd).startswith(b"jit")):
                     break
                 _dnnl.pd_destroy(pd)
             return _chain_reorders(pd, [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, self.row_out),
@@ -557,7 +557,7 @@ cdef class Convolution:
                 w.dilate, w.pad, w.pad, self.hint, attributes.attr), "convolution weight gradient")
             if self.thin:
                 # 2023.2's kernels add stale workspace below 7 channels
-                _avoid_family(pd, b"jit_1x1")
+                _skip_kernel_family(pd, b"jit_1x1")
             return _chain_reorders(pd, tensors, dtype)
         finally:
             set_openmp_single_threaded(False)
@@ -580,6 +580,6 @@ def matmul(Layout a, Layout b, Layout c, Layout bias=None, activation=None, add=
         check(_dnnl.matmul(&pd, _dnnl.engine, a.desc, b.desc,
                            bias.desc if bias is not None else NULL, c.desc, attributes.attr),
               "matrix product")
-        return primitive_of(pd, tensors)
+        return make_primitive(pd, tensors)
     finally:
         set_openmp_single_threaded(False)

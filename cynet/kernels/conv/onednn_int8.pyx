@@ -6,7 +6,7 @@ Numbers of enumerations are those of oneDNN 3's public headers (oneapi/dnnl/dnnl
 
 from libc.stdint cimport int64_t
 
-from .onednn cimport Layout, Library, avoid_brgemm, check, library_functions, primitive_of
+from .onednn cimport Layout, Library, avoid_brgemm, check, library_functions, make_primitive
 
 from math import inf
 
@@ -15,14 +15,14 @@ from .onednn import Layout as make_layout
 from .onednn import available, as_channels_last, reorder, as_row_major, takes_int8
 
 cdef enum:
-    FORWARD_INFERENCE = 96
-    CONVOLUTION_DIRECT = 1
-    USER_SCRATCHPAD = 1
-    RELU = 32
-    CLIP = 46
-    BINARY_ADD = 131056
-    QUERY_SRC = 129, QUERY_WEIGHTS = 131, QUERY_DST = 133
-    ARG_SRC = 1, ARG_DST = 17, ARG_WEIGHTS = 33, ARG_BIAS = 41
+    FORWARD_INFERENCE = 96  # of dnnl_prop_kind_t
+    CONVOLUTION_DIRECT = 1  # of dnnl_alg_kind_t
+    USER_SCRATCHPAD = 1  # dnnl_scratchpad_mode_user: cynet gives the workspace
+    RELU = 32  # of dnnl_alg_kind_t
+    CLIP = 46  # of dnnl_alg_kind_t
+    BINARY_ADD = 131056  # of dnnl_alg_kind_t
+    QUERY_SRC = 129, QUERY_WEIGHTS = 131, QUERY_DST = 133  # of dnnl_query_t
+    ARG_SRC = 1, ARG_DST = 17, ARG_WEIGHTS = 33, ARG_BIAS = 41  # of DNNL_ARG_
     ARG_SCALES = 4096         # plus the ARG_ code of the tensor that they scale
     ARG_OTHER = 32768 | 2     # the second operand of the first post-op
 
@@ -120,4 +120,4 @@ def int8_convolution(dict geometry, str data_type, str out_type, str residual_ty
         tensors.append((ARG_OTHER, residual))
     tensors += [(ARG_SCALES | ARG_WEIGHTS, as_row_major((filters,))),
                 (ARG_SCALES | ARG_DST, as_row_major((1,))), (ARG_DST, QUERY_DST, 0)]
-    return primitive_of(pd, tensors), reorder(plain, wanted), wanted.nbytes()
+    return make_primitive(pd, tensors), reorder(plain, wanted), wanted.nbytes()

@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 
 from ..._typedefs cimport aligned
 from ..parallel cimport threads_for
-from .onednn cimport Layout, Primitive, runs_on_team
+from .onednn cimport Layout, Primitive, onednn_runs_on_team
 
 from math import prod
 
@@ -46,7 +46,7 @@ cdef class Matmul:
                    layout((rows, columns), (m, n))]
         ones = len(stack) + 1
         of_bias = Layout((*[1] * ones, columns), [n] * ones + [1], dtype) if bias else None
-        self.threads = min(prod(splits), get_num_threads()) if runs_on_team() else 1
+        self.threads = min(prod(splits), get_num_threads()) if onednn_runs_on_team() else 1
         self._owned = [matmul(*tensors, of_bias, activation, add) for _ in range(self.threads)]
         for i in range(self.threads):
             chain = self._owned[i]

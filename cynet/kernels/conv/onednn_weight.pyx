@@ -12,7 +12,7 @@ from ..._typedefs cimport aligned, kFloat32
 from ..elementwise.elementwise cimport run_cast, run_unary
 from ..parallel cimport threads_for
 from ..table cimport find_unary
-from .onednn cimport Layout, ReorderedPrimitive, runs_on_team
+from .onednn cimport Layout, ReorderedPrimitive, onednn_runs_on_team
 
 from math import prod
 
@@ -38,7 +38,7 @@ cdef class WeightGradient:
         self.size, self.filters = prod(weight), out[1]
         self.products = self.size * out[0] * prod(out[2:])
         # oneDNN's own threads and the team's would be too many together
-        threads = get_num_threads() if runs_on_team() else 1
+        threads = get_num_threads() if onednn_runs_on_team() else 1
         for self.slices, self.cuts in (slices_and_cuts(data, weight, out), (1, 1)):
             self.parts = self.slices * self.cuts
             self.threads, self._owned, self.space_bytes = min(self.parts, threads), [], 0

@@ -43,11 +43,11 @@ namespace cynet {
 namespace winograd {
 
 // Powers of the points, and scales of G: 1 / (A2 B2), 1 / (2 A2 (A2 - B2)), 1 / (2 B2 (B2 - A2)).
-constexpr float A1 = 0.625f, A2 = A1 * A1, A3 = A2 * A1, A4 = A3 * A1;
-constexpr float B1 = 1.5f, B2 = B1 * B1, B3 = B2 * B1, B4 = B3 * B1;
-constexpr float G0 = static_cast<float>(1 / (double(A2) * B2));
-constexpr float GA = static_cast<float>(0.5 / (double(A2) * (double(A2) - B2)));
-constexpr float GB = static_cast<float>(0.5 / (double(B2) * (double(B2) - A2)));
+constexpr float A1 = 0.625f, A2 = A1 * A1, A3 = A2 * A1, A4 = A3 * A1;  // powers of the first point
+constexpr float B1 = 1.5f, B2 = B1 * B1, B3 = B2 * B1, B4 = B3 * B1;  // powers of the second point
+constexpr float G0 = static_cast<float>(1 / (double(A2) * B2));  // scale of G's row for 0
+constexpr float GA = static_cast<float>(0.5 / (double(A2) * (double(A2) - B2)));  // G's rows for A1
+constexpr float GB = static_cast<float>(0.5 / (double(B2) * (double(B2) - A2)));  // G's rows for B1
 
 // y = relu(sum + bias + y); each part is optional.
 struct Epilogue {
@@ -64,11 +64,11 @@ struct Problem {
 };
 
 // The use of a workspace: forward, forward with packed weights, or both gradients.
-enum Stage { FORWARD = 0, BACKWARD = 1, PACKED = 2 };
+enum WorkspaceUse { FORWARD = 0, BACKWARD = 1, PACKED = 2 };
 
 // The functions of one form of the loops; documented below.
 struct FormFunctions {
-  int64_t (*scratch)(const WinogradShape&, int threads, Stage);
+  int64_t (*scratch)(const WinogradShape&, int threads, WorkspaceUse);
   int64_t (*packed_size)(const WinogradShape&);
   void (*pack)(const WinogradShape&, const float* w, int threads, float* u);
   void (*forward)(const WinogradShape&, const float* x, const float* w, bool packed,
@@ -107,7 +107,7 @@ inline const winograd::FormFunctions& form_functions(int form) {
 
 // Bytes of workspace, which must be aligned to 64.
 inline size_t winograd_workspace_bytes(int form, const WinogradShape& shape, int threads,
-                                       winograd::Stage stage) {
+                                       winograd::WorkspaceUse stage) {
   return form_functions(form).scratch(shape, threads, stage) * sizeof(float);
 }
 

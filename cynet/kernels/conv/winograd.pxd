@@ -20,14 +20,14 @@ cdef extern from "conv/winograd_sizes.h" namespace "cynet::winograd" nogil:
 
 cdef extern from "conv/winograd.h" namespace "cynet::winograd" nogil:
     # the use of a workspace: winograd_forward, both gradients, winograd_forward with packed weights
-    enum Stage:
+    enum WorkspaceUse:
         FORWARD
         BACKWARD
         PACKED
 
 # Pads must not be negative. The bytes of workspace.
 cdef size_t winograd_workspace_bytes(const WinogradShape* shape, int threads,
-                                     Stage stage) noexcept nogil
+                                     WorkspaceUse stage) noexcept nogil
 
 # The floats of packed weights, and the packing of w; aligned to 64, valid for one CPU level.
 cdef int64_t winograd_packed_size(const WinogradShape* shape) noexcept nogil

@@ -13,7 +13,7 @@ cdef extern from "conv/winograd.h" namespace "cynet::winograd" nogil:
 cdef extern from "conv/winograd.h" namespace "cynet" nogil:
     size_t cpp_space "cynet::winograd_workspace_bytes"(int form, const WinogradShape& shape,
                                                        int threads,
-                                                       Stage stage) noexcept
+                                                       WorkspaceUse stage) noexcept
     int64_t cpp_packed_size "cynet::winograd_packed_size"(
         int form, const WinogradShape& shape) noexcept
     void cpp_pack "cynet::winograd_pack"(
@@ -29,41 +29,41 @@ cdef extern from "conv/winograd.h" namespace "cynet" nogil:
         bint add, int threads, char* space) noexcept
 
 
-cdef inline int _plan_form(const WinogradShape* shape) noexcept nogil:
+cdef inline int _form_for_cpu(const WinogradShape* shape) noexcept nogil:
     return form_for(cpu_level(), shape[0])
 
 
 cdef size_t winograd_workspace_bytes(const WinogradShape* shape, int threads,
-                                     Stage stage) noexcept nogil:
-    return cpp_space(_plan_form(shape), shape[0], threads, stage)
+                                     WorkspaceUse stage) noexcept nogil:
+    return cpp_space(_form_for_cpu(shape), shape[0], threads, stage)
 
 
 cdef int64_t winograd_packed_size(const WinogradShape* shape) noexcept nogil:
-    return cpp_packed_size(_plan_form(shape), shape[0])
+    return cpp_packed_size(_form_for_cpu(shape), shape[0])
 
 
 cdef void winograd_pack(const WinogradShape* shape, const float* w, int threads,
                         float* packed) noexcept nogil:
-    cpp_pack(_plan_form(shape), shape[0], w, threads, packed)
+    cpp_pack(_form_for_cpu(shape), shape[0], w, threads, packed)
 
 
 cdef void winograd_forward(const WinogradShape* shape, const float* x, const float* w,
                            bint packed, const float* bias, bint relu, float* y, bint add,
                            int threads, char* space) noexcept nogil:
-    cpp_forward(_plan_form(shape), shape[0], x, w, packed, bias, relu, y, add, threads, space)
+    cpp_forward(_form_for_cpu(shape), shape[0], x, w, packed, bias, relu, y, add, threads, space)
 
 
 cdef void winograd_backward_data(const WinogradShape* shape, const float* w, const float* dy,
                                  float* dx, bint add, int threads, char* space) noexcept nogil:
-    cpp_backward_data(_plan_form(shape), shape[0], w, dy, dx, add, threads, space)
+    cpp_backward_data(_form_for_cpu(shape), shape[0], w, dy, dx, add, threads, space)
 
 
 cdef void winograd_backward_weight(const WinogradShape* shape, const float* x, const float* dy,
                                    float* dw, bint add, int threads, char* space) noexcept nogil:
-    cpp_backward_weight(_plan_form(shape), shape[0], x, dy, dw, add, threads, space)
+    cpp_backward_weight(_form_for_cpu(shape), shape[0], x, dy, dw, add, threads, space)
 
 
-cdef WinogradShape _shape(x, filters, kernel, pad, stride):
+cdef WinogradShape _winograd_shape(x, filters, kernel, pad, stride):
     cdef WinogradShape shape
     shape.batch, shape.height, shape.width, shape.channels = x
     shape.filters, shape.kernel = filters, kernel
@@ -97,8 +97,8 @@ def _winograd_arrays(what, x, w, y, pad, bias=None, bint relu=False, bint add=Fa
     that for this machine. Scratch is filled with the byte `fill` before; what lies behind its end
     is returned.
     """
-    cdef WinogradShape shape = _shape(x.shape, w.shape[0], w.shape[2], pad, stride)
-    cdef int at = _plan_form(&shape) if form is None else form
+    cdef WinogradShape shape = _winograd_shape(x.shape, w.shape[0], w.shape[2], pad, stride)
+    cdef int at = _form_for_cpu(&shape) if form is None else form
     cdef int which = ("forward", "backward_data", "backward_weight", "packed").index(what)
     cdef size_t size = cpp_space(at, shape, threads, (FORWARD, BACKWARD, BACKWARD, PACKED)[which])
     cdef size_t start = 0, packed_start = 0

@@ -286,10 +286,10 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
 inline int64_t top_padding(const WinogradShape& s) { return s.stride == 1 ? s.pad_h : 0; }
 inline int64_t left_padding(const WinogradShape& s) { return s.stride == 1 ? s.pad_w : 0; }
 
-inline int64_t positions_of(const WinogradShape& s) { return taps_of(s) == 2 ? 5 : 6; }
+inline int64_t positions_per_side(const WinogradShape& s) { return taps_of(s) == 2 ? 5 : 6; }
 
-inline int64_t scratch(const WinogradShape& s, int threads, Stage stage) {
-  const int64_t side = tile_side(taps_of(s)), positions = positions_of(s);
+inline int64_t scratch(const WinogradShape& s, int threads, WorkspaceUse stage) {
+  const int64_t side = tile_side(taps_of(s)), positions = positions_per_side(s);
   const int64_t channels = padded_channels(input_of(s)), tiles = Tiles(output_of(s), side).count;
   if (stage != BACKWARD) {
     const WorkParts shares(input_of(s), output_of(s), side, false, threads);
@@ -304,7 +304,7 @@ inline int64_t scratch(const WinogradShape& s, int threads, Stage stage) {
 }
 
 inline int64_t packed_size(const WinogradShape& s) {
-  return ForwardPlan(positions_of(s), padded_channels(input_of(s)), s.filters, 4).u;
+  return ForwardPlan(positions_per_side(s), padded_channels(input_of(s)), s.filters, 4).u;
 }
 
 // Picks the function for the number of taps of `s`: 2, 3, 4 or 5.

@@ -16,11 +16,11 @@
 //   gradient  du[i][j][filter block][channel][LANES]                    sums for the weights
 //             v[i][j][channel block][tile][LANES], m[i][j][filter block][tile][LANES]
 
-constexpr bool BY_ROW = WINOGRAD_BY_ROW;
+constexpr bool BY_ROW = WINOGRAD_BY_ROW;  // sums of one row of positions at a time
 // Sums that are held in registers: of ROWS tiles (or fewer, in steps of STEP) by all positions of a
 // row, or by FILTERS blocks of filters.
 constexpr int ROWS = BY_ROW ? 4 : LANES == 16 ? 12 : 6, STEP = BY_ROW ? ROWS : ROWS / 3;
-constexpr int FILTERS = BY_ROW ? 1 : 2;
+constexpr int FILTERS = BY_ROW ? 1 : 2;  // blocks of filters in the registers
 
 constexpr int64_t blocks_of(int64_t n) { return (n + LANES - 1) / LANES; }
 constexpr int64_t rounded_to_line(int64_t n) { return (n + 15) / 16 * 16; }

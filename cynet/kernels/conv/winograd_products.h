@@ -66,7 +66,7 @@ inline void product_of_position(const float* v, const float* u, int64_t channels
   Vec sum[BLOCKS][TILES] = {};
   for_channels<1, BLOCKS>(v, u, channels,
                           [&](const float* v, const float* u, int64_t c) CYNET_XLAMBDA {
-                            fetch<false>(u + c * BLOCKS * LANES + PREFETCH_FLOATS);
+                            prefetch_line<false>(u + c * BLOCKS * LANES + PREFETCH_FLOATS);
                             add_outer(v + c, LANES, u + c * BLOCKS * LANES, LANES, sum);
                           });
 #pragma GCC unroll 2

@@ -91,7 +91,7 @@ enum { AVX512_BY_ROW = N_LEVEL };
 inline int form_for(int level, const WinogradShape& s) {
 #ifdef CYNET_X86_LEVELS
   const bool one = std::max(s.channels * s.stride * s.stride, s.filters) <= 16;
-  if (level >= AVX512 && (one || has_one_multiplier())) return AVX512_BY_ROW;
+  if (level >= AVX512 && (one || has_single_avx512_unit())) return AVX512_BY_ROW;
 #endif
   return level;
 }

@@ -50,7 +50,7 @@ CYNET_PARAMS(Nms, NMS_FIELDS)
 
 template <typename T>
 int64_t nms_bytes(int64_t n) {
-  return Candidates<T>::bytes(n) + aligned_bytes<T>(n) + 2 * aligned_bytes<int32_t>(n);
+  return BoxCandidates<T>::bytes(n) + aligned_bytes<T>(n) + 2 * aligned_bytes<int32_t>(n);
 }
 inline int64_t nms_workspace_bytes(const Args& args) {
   const int64_t n = args.in[0]->shape[args.in[0]->ndim - 2];
@@ -78,7 +78,7 @@ inline void suppress_boxes(const Nms& o, const T* data, int64_t n, int64_t width
     for (int64_t i = 0; i < n; ++i) record[i] = static_cast<int32_t>(i);
     return;
   }
-  Arena pieces(space);
+  ScratchArena pieces(space);
   T* scores = pieces.allocate<T>(n);
   int32_t* rows = pieces.allocate<int32_t>(n);
   int32_t* order = pieces.allocate<int32_t>(n);
@@ -92,7 +92,7 @@ inline void suppress_boxes(const Nms& o, const T* data, int64_t n, int64_t width
   }
   const int64_t some = o.topk > 0 && o.topk < valid ? o.topk : valid;
   order_by_score(scores, order, valid, some, false);
-  Candidates<T> candidates(&pieces, some, o.id_index >= 0 && !o.force_suppress, 0);
+  BoxCandidates<T> candidates(&pieces, some, o.id_index >= 0 && !o.force_suppress, 0);
   for (int64_t i = 0; i < some; ++i) order[i] = rows[order[i]];
   candidates.fill(
       some,

@@ -13,9 +13,9 @@
 namespace cynet {
 
 // Allocates arrays, each aligned to 64 bytes, from one block of memory.
-struct Arena {
+struct ScratchArena {
   char* at;
-  explicit Arena(void* memory) : at(static_cast<char*>(memory)) {}
+  explicit ScratchArena(void* memory) : at(static_cast<char*>(memory)) {}
   template <typename T>
   T* allocate(int64_t n) {
     T* mine = reinterpret_cast<T*>(at);
@@ -102,10 +102,10 @@ inline void order_by_score(const T* scores, I* order, int64_t n, int64_t maximum
   std::sort(order, order + n, before);
 }
 
-// Candidates of a suppression in descending order of score: one array for each coordinate, which
+// BoxCandidates of a suppression in descending order of score: one array for each coordinate, which
 // suits the loops. If kinds count, boxes of one kind are contiguous.
 template <typename T>
-struct Candidates {
+struct BoxCandidates {
   T *left, *top, *right, *bottom, *area, *dropped;
   T *kind, *gone;   // class and `dropped` mark by position; `kind` is NULL for one class
   int32_t* order;  // positions of the boxes in order of score; NULL: 0, 1, ...
@@ -113,7 +113,7 @@ struct Candidates {
 
   static int64_t bytes(int64_t n) { return 8 * aligned_bytes<T>(n) + aligned_bytes<int32_t>(n); }
 
-  Candidates(Arena* from, int64_t n, bool kinds, T more_length) : more(more_length) {
+  BoxCandidates(ScratchArena* from, int64_t n, bool kinds, T more_length) : more(more_length) {
     left = from->allocate<T>(n), top = from->allocate<T>(n);
     right = from->allocate<T>(n), bottom = from->allocate<T>(n);
     area = from->allocate<T>(n), dropped = from->allocate<T>(n);
@@ -148,7 +148,7 @@ struct Candidates {
 // with `reached` by as much. At most `maximum` are kept. Their positions, ascending, go to `keep`;
 // the result is their number.
 template <typename T, typename I>
-inline int64_t suppress(const Candidates<T>& c, int64_t n, int64_t maximum, T threshold,
+inline int64_t suppress(const BoxCandidates<T>& c, int64_t n, int64_t maximum, T threshold,
                         bool reached, I* keep) {
   int64_t found = 0;
   for (int64_t begin = 0, end; begin < n; begin = end) {

@@ -97,7 +97,7 @@ void match_anchors(const TargetParams& o, const float* anchors, int64_t n, const
   std::fill(kinds, kinds + n, static_cast<float>(o.ignore_label));
   if (boxes == 0) return;
 
-  Arena pieces(space);
+  ScratchArena pieces(space);
   float* shares = pieces.allocate<float>(n * boxes);  // a row a box
   float* best_share = pieces.allocate<float>(n);
   float* likely = pieces.allocate<float>(n);
@@ -215,14 +215,14 @@ CYNET_PARAMS(DetectionParams, DETECTION_FIELDS)
 
 inline int64_t detection_bytes(int64_t n) {
   return aligned_bytes<float>(6 * n) + aligned_bytes<float>(n) + 2 * aligned_bytes<int32_t>(n) +
-         Candidates<float>::bytes(n);
+         BoxCandidates<float>::bytes(n);
 }
 
 // Writes rows (class, score, left, top, right, bottom) of one image; class -1: unused row.
 void detect(const DetectionParams& o, const float* scores, int64_t classes, const float* codes,
             const float* anchors, int64_t n, float* out, void* space) {
   const float threshold = float(o.threshold), maximum = float(o.nms_threshold);
-  Arena pieces(space);
+  ScratchArena pieces(space);
   float* best = pieces.allocate<float>(n);
   int32_t* best_kind = pieces.allocate<int32_t>(n);
   std::fill(best, best + n, -1.0f);
@@ -263,7 +263,7 @@ void detect(const DetectionParams& o, const float* scores, int64_t classes, cons
   for (int64_t i = 0; i < valid; ++i) score[i] = rows[6 * i + 1];
   const int64_t some = o.nms_topk > 0 && o.nms_topk < valid ? o.nms_topk : valid;
   order_by_score(score, order, valid, some, false);
-  Candidates<float> candidates(&pieces, some, !o.force_suppress, 0);
+  BoxCandidates<float> candidates(&pieces, some, !o.force_suppress, 0);
   for (int64_t i = 0; i < some; ++i)
     std::memcpy(out + 6 * i, rows + 6 * order[i], 6 * sizeof(float));
   candidates.fill(

@@ -13,7 +13,7 @@ CYNET_PARAMS(ProposalParams, PROPOSAL_FIELDS)
 
 inline int64_t proposal_bytes(int64_t n) {
   return aligned_bytes<float>(4 * n) + aligned_bytes<float>(n) + 2 * aligned_bytes<int32_t>(n) +
-         Candidates<float>::bytes(n);
+         BoxCandidates<float>::bytes(n);
 }
 
 inline float clip(float value, float maximum) { return std::max(std::min(value, maximum), 0.0f); }
@@ -40,13 +40,13 @@ inline float proposal_extent(float length, const ProposalParams& o) {
 // Writes the regions of one image: rows (batch_index, left, top, right, bottom) and scores; too few
 // regions are repeated from the first on. `scores` are those of the foreground (n_anchors, height,
 // width), `deltas` (4 * n_anchors, height, width), `info` the image's height, width and scale.
-void propose(const ProposalParams& o, int64_t height, int64_t width, const float* scores,
-             const float* deltas, const float* info, float batch_index, float* out,
-             float* out_scores, void* space) {
+void select_proposals(const ProposalParams& o, int64_t height, int64_t width, const float* scores,
+                      const float* deltas, const float* info, float batch_index, float* out,
+                      float* out_scores, void* space) {
   const int64_t area = height * width, n_anchors = o.anchors.n / 4, n = area * n_anchors;
   const float in_h = proposal_extent(info[0], o), in_w = proposal_extent(info[1], o);
   const float least = o.rpn_min_size * info[2];
-  Arena pieces(space);
+  ScratchArena pieces(space);
   Corners<float>* boxes = pieces.allocate<Corners<float>>(n);
   float* score = pieces.allocate<float>(n);
   int32_t* order = pieces.allocate<int32_t>(n);
@@ -71,7 +71,7 @@ void propose(const ProposalParams& o, int64_t height, int64_t width, const float
   }
   const int64_t some = o.rpn_pre_nms_top_n > 0 ? std::min(o.rpn_pre_nms_top_n, n) : n;
   order_by_score(score, order, n, some, false);
-  Candidates<float> candidates(&pieces, some, false, 1.0f);
+  BoxCandidates<float> candidates(&pieces, some, false, 1.0f);
   candidates.fill(some, [=](int64_t i) { return boxes[order[i]]; }, [](int64_t) { return 0.0f; });
   const int64_t after = o.rpn_post_nms_top_n, maximum = std::min(after, some);
   const int64_t found =
@@ -101,9 +101,10 @@ void proposal(const Args& args) {
           proposal_extent(info[3 * i + 1], p) <= shape[3]))
       return args.fail(i, {info[3 * i], info[3 * i + 1], double(shape[2]), double(shape[3])});
   for_images(args, shape[0], proposal_bytes(n / 2), [&](int64_t i, char* space) {
-    propose(p, shape[2], shape[3], args.input<float>(0) + i * n + n / 2,
-            args.input<float>(1) + i * 2 * n, info + 3 * i, static_cast<float>(i),
-            args.output<float>(0) + i * after * 5, args.output<float>(1) + i * after, space);
+    select_proposals(p, shape[2], shape[3], args.input<float>(0) + i * n + n / 2,
+                     args.input<float>(1) + i * 2 * n, info + 3 * i, static_cast<float>(i),
+                     args.output<float>(0) + i * after * 5, args.output<float>(1) + i * after,
+                     space);
   });
 }
 

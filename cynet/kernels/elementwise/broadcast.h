@@ -116,7 +116,7 @@ inline void add_integers(int dtype, const void* x, void* out, int64_t n) {
 // Calls run(out, offset, n) over [0, n) in chunks, and converts the output when types differ, as
 // for sums of bool in uint8.
 template <class Run>
-inline void with_output(const Kernel& k, void* out, int64_t n, Run&& run) {
+inline void run_into_output(const Kernel& k, void* out, int64_t n, Run&& run) {
   const int to = k.dtype;
   const int64_t size = element_size(to);
   if (to == k.compute || (to == BOOL && k.compute == U8 && !(k.add & ADDS))) {
@@ -145,7 +145,7 @@ inline void with_output(const Kernel& k, void* out, int64_t n, Run&& run) {
 
 inline void unary_run(const Kernel& k, const void* x, void* out, int64_t n) {
   const int64_t size = operand_size(k, 0);
-  with_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
+  run_into_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
     Chunk chunk;
     reinterpret_cast<UnaryLoop>(k.loop)(load_run(k, 0, ptr_at(x, i, size), 1, m, &chunk), to, m);
   });
@@ -160,7 +160,7 @@ inline void binary_run(const Kernel& k, const void* a, int sa, const void* b, in
     return;
   }
   const int64_t size_a = operand_size(k, 0), size_b = operand_size(k, 1);
-  with_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
+  run_into_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
     Chunk ca, cb;
     reinterpret_cast<BinaryLoop>(k.loop)(load_run(k, 0, ptr_at(a, i * sa, size_a), sa, m, &ca), sa,
                                          load_run(k, 1, ptr_at(b, i * sb, size_b), sb, m, &cb), sb,
@@ -176,7 +176,7 @@ inline void grad_run(const Kernel& k, const void* g, int sg, const void* a, int 
   }
   const int64_t size_g = operand_size(k, 0), size_a = operand_size(k, 1),
                 size_b = operand_size(k, 2);
-  with_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
+  run_into_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
     Chunk cg, ca, cb;
     reinterpret_cast<GradLoop>(k.loop)(load_run(k, 0, ptr_at(g, i * sg, size_g), sg, m, &cg), sg,
                                        load_run(k, 1, ptr_at(a, i * sa, size_a), sa, m, &ca), sa,
@@ -187,7 +187,7 @@ inline void grad_run(const Kernel& k, const void* g, int sg, const void* a, int 
 
 // ----- broadcasting ------------------------------------------------------------------------------
 // Drop axes of length 1 and join neighbours that every operand walks as one.
-inline void collapse(Space* s) {
+inline void merge_axes(Space* s) {
   int n = 0;
   s->size = 1;
   for (int i = 0; i < s->ndim; ++i) {
@@ -242,7 +242,7 @@ inline void for_runs(const Space& s, int64_t begin, int64_t end, Body&& body) {
 
 // ----- whole arrays ------------------------------------------------------------------------------
 // True if this thread ran such a loop a moment ago: helper threads are then probably awake.
-inline bool was_called_lately() {
+inline bool ran_loop_lately() {
   static thread_local int64_t before = 0;
   const int64_t now = now_ns(), since = now - before;
   before = now;
@@ -329,7 +329,7 @@ class FlatOperand {
       own_.shape[i] = s.shape[i];
       own_.stride[0][i] = s.stride[operand][i];
     }
-    collapse(&own_);
+    merge_axes(&own_);
     in_place_ = own_.ndim == 1 && own_.stride[0][0] <= 1;
     if (own_.ndim == 2 && own_.stride[0][0] == 0) period_ = own_.shape[1];
   }

@@ -11,9 +11,9 @@
 namespace cynet {
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-constexpr int BYTE_SHIFT[4] = {24, 16, 8, 0};
+constexpr int BYTE_SHIFT[4] = {24, 16, 8, 0};  // of each byte of a 32-bit word, in memory order
 #else
-constexpr int BYTE_SHIFT[4] = {0, 8, 16, 24};
+constexpr int BYTE_SHIFT[4] = {0, 8, 16, 24};  // of each byte of a 32-bit word, in memory order
 #endif
 
 }  // namespace cynet

@@ -8,14 +8,14 @@ from ..parallel cimport GRAIN, threads_awake, threads_for
 
 
 cdef extern from "elementwise/broadcast.h" namespace "cynet" nogil:
-    bint was_called_lately() noexcept
+    bint ran_loop_lately() noexcept
     void set_convert_level(int level) noexcept
     void unary_all(int threads, const Kernel& k, const void* x, void* out, int64_t n) noexcept
     void binary_all(int threads, const Kernel& k, const void* a, int sa, const void* b, int sb,
                     void* out, int64_t n) noexcept
     void grad_all(int threads, const Kernel& k, const void* g, int sg, const void* a, int sa,
                   const void* b, int sb, void* out, int64_t n) noexcept
-    void collapse(Space* space) noexcept
+    void merge_axes(Space* space) noexcept
     void binary_broadcast(int threads, const Kernel& k, const Space& s, const void* a,
                           const void* b, void* out) noexcept
     void grad_broadcast(int threads, const Kernel& k, const Space& s, const void* g, const void* a,
@@ -30,27 +30,27 @@ cdef enum:
     MIN_WAKING_ELEMENTS = 1 << 19  # minimum elements for which a sleeping thread is woken
 
 
-cdef int _threads(int64_t n) noexcept nogil:
+cdef int _thread_count(int64_t n) noexcept nogil:
     """The number of threads for n elements: fewer if helpers sleep; no result depends on it."""
     cdef int threads
     if n < GRAIN or n >= MIN_WAKING_ELEMENTS:
         return threads_for(n)
     threads = threads_awake(n)
-    return threads_for(n) if threads == 1 and was_called_lately() else threads
+    return threads_for(n) if threads == 1 and ran_loop_lately() else threads
 
 
 cdef void run_unary(const Kernel* kernel, const void* x, void* out, int64_t n) noexcept nogil:
-    unary_all(_threads(n), kernel[0], x, out, n)
+    unary_all(_thread_count(n), kernel[0], x, out, n)
 
 
 cdef void run_binary(const Kernel* kernel, const void* a, int sa, const void* b, int sb, void* out,
                      int64_t n) noexcept nogil:
-    binary_all(_threads(n), kernel[0], a, sa, b, sb, out, n)
+    binary_all(_thread_count(n), kernel[0], a, sa, b, sb, out, n)
 
 
 cdef void run_grad(const Kernel* kernel, const void* g, int sg, const void* a, int sa,
                    const void* b, int sb, void* out, int64_t n) noexcept nogil:
-    grad_all(_threads(n), kernel[0], g, sg, a, sa, b, sb, out, n)
+    grad_all(_thread_count(n), kernel[0], g, sg, a, sa, b, sb, out, n)
 
 
 cdef void make_space(Space* space, const TBlob** operands, int n) noexcept nogil:
@@ -69,7 +69,7 @@ cdef void make_space(Space* space, const TBlob** operands, int n) noexcept nogil
             else:
                 space.stride[k][i] = stride
                 stride *= operands[k].shape[own]
-    collapse(space)
+    merge_axes(space)
 
 
 cdef void broadcast_binary(const Kernel* kernel, const Space* space, const void* a, const void* b,
@@ -84,12 +84,12 @@ cdef void broadcast_grad(const Kernel* kernel, const Space* space, const void* g
 
 cdef void run_cast(int from_dtype, int to_dtype, const void* src, void* dst,
                    int64_t n) noexcept nogil:
-    cast_array(_threads(n), from_dtype, to_dtype, src, dst, n)
+    cast_array(_thread_count(n), from_dtype, to_dtype, src, dst, n)
 
 
 cdef void run_cast_add(const Kernel* identity, int from_dtype, const void* src, void* dst,
                        int64_t n) noexcept nogil:
-    cast_add_array(_threads(n), identity[0], from_dtype, src, dst, n)
+    cast_add_array(_thread_count(n), identity[0], from_dtype, src, dst, n)
 
 
 set_convert_level(cpu_level())

@@ -58,7 +58,7 @@ void unary_loop(const void* x_, void* out_, int64_t n) {
 
 // Calls body(many, i, m) for parts of [0, n), where many[0 .. m) are all `value`.
 template <typename T, class Body>
-CYNET_XINLINE void with_repeated(T value, int64_t n, Body&& body) {
+CYNET_XINLINE void with_repeated_value(T value, int64_t n, Body&& body) {
   enum { PART = 256 };
   T many[PART];
   const int filled = n < PART ? static_cast<int>(n) : static_cast<int>(PART);
@@ -87,7 +87,7 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
       if (one == T(2)) return binary_loop<typename F::at_two, T, add>(a_, 1, b_, 0, out_, n);
     }
     if constexpr (expands_scalar<F> || (has_fast_form<F>::value && std::is_same<T, float>::value)) {
-      return with_repeated(one, n, [=](const T* many, int64_t i, int64_t m) {
+      return with_repeated_value(one, n, [=](const T* many, int64_t i, int64_t m) {
         binary_loop<F, T, add>(a + i, 1, many, 1, out + i, m);
       });
     }
@@ -96,7 +96,7 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
   } else if (sb) {
     const T one = a[0];
     if constexpr (expands_scalar<F> || (has_fast_form<F>::value && std::is_same<T, float>::value)) {
-      return with_repeated(one, n, [=](const T* many, int64_t i, int64_t m) {
+      return with_repeated_value(one, n, [=](const T* many, int64_t i, int64_t m) {
         binary_loop<F, T, add>(many, 1, b + i, 1, out + i, m);
       });
     }
@@ -130,7 +130,7 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
       if (y == T(2)) return grad_loop<typename F::at_two, T, add>(g_, 1, a_, 1, b_, 0, out_, n);
     }
     if constexpr (expands_scalar<F>) {
-      return with_repeated(y, n, [=](const T* many, int64_t i, int64_t m) {
+      return with_repeated_value(y, n, [=](const T* many, int64_t i, int64_t m) {
         grad_loop<F, T, add>(g + i, 1, a + i, 1, many, 1, out + i, m);
       });
     }
@@ -139,7 +139,7 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
   } else if (sg && sb) {
     const T x = a[0];
     if constexpr (expands_scalar<F>) {
-      return with_repeated(x, n, [=](const T* many, int64_t i, int64_t m) {
+      return with_repeated_value(x, n, [=](const T* many, int64_t i, int64_t m) {
         grad_loop<F, T, add>(g + i, 1, many, 1, b + i, 1, out + i, m);
       });
     }

@@ -7,7 +7,7 @@ from .elementwise cimport Kernel
 
 cdef enum:
     BLOCK_ELEMENTS = 1024  # elements of a block, at most
-    LONG_BLOCK_ELEMENTS = 4096
+    LONG_BLOCK_ELEMENTS = 4096  # of a block where one loop computes all lines
 
 cdef long joined_line_count = 0
 
@@ -43,7 +43,7 @@ def count_joined_lines():
     return joined_line_count
 
 
-cdef int _set_up() except -1:
+cdef int _register_arithmetic() except -1:
     cdef int dtype
     for dtype in (kFloat32, kFloat64):
         set_arithmetic(PLUS, find_binary(b"plus", dtype, False))
@@ -57,4 +57,4 @@ cdef int _set_up() except -1:
 
 
 set_convert_level(cpu_level())
-_set_up()
+_register_arithmetic()

@@ -8,8 +8,8 @@
 namespace cynet {
 #define POLYNOMIAL_FIELDS(field) field(double, a) field(double, b) field(double, c)
 CYNET_PARAMS(Polynomial, POLYNOMIAL_FIELDS)
-#define SLOPE_FIELDS(field) field(double, p) field(double, q)
-CYNET_PARAMS(Slope, SLOPE_FIELDS)
+#define POLYNOMIAL_GRAD_FIELDS(field) field(double, p) field(double, q)
+CYNET_PARAMS(Slope, POLYNOMIAL_GRAD_FIELDS)
 }  // namespace cynet
 
 #define CYNET_PER_ISA_FILE "elementwise/polynomial.cc"

@@ -6,8 +6,8 @@
 namespace cynet {
 #define LIMITS_FIELDS(field) field(double, low) field(double, high)
 CYNET_PARAMS(Limits, LIMITS_FIELDS)
-#define LINE_FIELDS(field) field(double, slope) field(double, shift)
-CYNET_PARAMS(Line, LINE_FIELDS)
+#define HARD_SIGMOID_FIELDS(field) field(double, slope) field(double, shift)
+CYNET_PARAMS(Line, HARD_SIGMOID_FIELDS)
 
 // mask[i] = condition[i] != 0
 typedef void (*TruthLoop)(const void* condition, uint8_t* mask, int64_t n);
@@ -149,8 +149,8 @@ void hard_sigmoid(const Args& args) {
 // out (+)= x where the condition is true, else y. One condition may serve several neighbors. x
 // nullptr: 0 if the condition holds; y nullptr: 0 if it does not.
 template <typename T>
-void choose(const Args& args, const Blob& condition, const T* x, const T* y, T* out, int64_t n,
-            bool add) {
+void select_each(const Args& args, const Blob& condition, const T* x, const T* y, T* out, int64_t n,
+                 bool add) {
   enum { STEP = 1024 };
   static const TruthLoop truths[N_DTYPE] = {
       truth_loop<float>,   truth_loop<double>, truth_loop<half>,    truth_loop<uint8_t>,
@@ -183,8 +183,8 @@ void choose(const Args& args, const Blob& condition, const T* x, const T* y, T* 
 // out (+)= where(condition, x, y); in: condition, x, y
 template <typename T>
 void where(const Args& args) {
-  choose(args, *args.in[0], args.input<T>(1), args.input<T>(2), args.output<T>(0),
-         args.out[0]->size, args.add[0]);
+  select_each(args, *args.in[0], args.input<T>(1), args.input<T>(2), args.output<T>(0),
+              args.out[0]->size, args.add[0]);
 }
 
 // Computes dx and dy from the condition and the gradient.
@@ -192,8 +192,8 @@ template <typename T>
 void where_grad(const Args& args) {
   const T *g = args.input<T>(1), *none = nullptr;
   const int64_t n = args.in[1]->size;
-  if (args.wanted[0]) choose(args, *args.in[0], g, none, args.output<T>(0), n, args.add[0]);
-  if (args.wanted[1]) choose(args, *args.in[0], none, g, args.output<T>(1), n, args.add[1]);
+  if (args.wanted[0]) select_each(args, *args.in[0], g, none, args.output<T>(0), n, args.add[0]);
+  if (args.wanted[1]) select_each(args, *args.in[0], none, g, args.output<T>(1), n, args.add[1]);
 }
 }
 #endif

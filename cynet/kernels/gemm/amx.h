@@ -31,12 +31,12 @@ constexpr int64_t CHUNK = 32;  // numbers in a row of a tile
 constexpr int64_t BLOCK = 32;  // rows, and columns, of a block of the result: 4 tiles
 constexpr int64_t DEPTH = 1024;  // terms of a partial sum
 constexpr int64_t STRIP = 1 << 17;  // numbers of an operand that are split together
-constexpr int64_t PARTS = 3;
+constexpr int64_t PARTS = 3;  // bfloat16 parts that a float32 is split into
 constexpr int64_t TILE = SIDE * CHUNK / 2;  // floats of a tile's bytes
 constexpr int64_t STEP = BLOCK / SIDE * PARTS * TILE;  // floats of a chunk's tiles (3 parts each)
 constexpr int64_t SPLIT_A = DEPTH / CHUNK * STEP, SPLIT_B = STRIP / (BLOCK * CHUNK) * STEP;
 // Lines of the operands are prefetched this far ahead.
-constexpr int64_t PREFETCH_FLOATS = 32 * TILE;
+constexpr int64_t PREFETCH_FLOATS = 32 * TILE;  // floats ahead of the reads
 constexpr int64_t WIDE_PANEL = DEPTH * BLOCK;  // numbers of a panel of b, not packed
 constexpr int64_t SCRATCH_FLOATS = 2 * SPLIT_A + SPLIT_B + WIDE_PANEL + FLOATS_APART;
 
@@ -44,7 +44,7 @@ constexpr int64_t SCRATCH_FLOATS = 2 * SPLIT_A + SPLIT_B + WIDE_PANEL + FLOATS_A
 #include "gemm/amx_prepacked.h"
 
 // Writes a block of sums to the result, row by row.
-struct Finisher {
+struct BlockWriter {
   const Job* job = nullptr;
   const float* sums = nullptr;
   float* c = nullptr;
@@ -196,7 +196,7 @@ inline void multiply_part(const Product& p, const Operand& outer, const Operand&
                          : inner.splitter(at, k, depth, split + (at - left) / BLOCK * chunks * STEP)
                                .template finish<INNER>();
       const int64_t calls = (right - left + BLOCK - 1) / BLOCK * chunks * 6;
-      Finisher finisher;
+      BlockWriter finisher;
       Splitter next = outer.splitter(outer.range.begin, k, depth, blocks[0]);
       int turn = 0, buffer = 0;
       for (int64_t first = outer.range.begin; first < outer.range.end; first += BLOCK) {
@@ -235,11 +235,11 @@ inline void multiply_part(const Product& p, const Operand& outer, const Operand&
             finisher.run(finished);
             next.template run<OUTER>(each);
             if (!streams) return;
-            for (int64_t line = 0; line < TILE; line += LANES) fetch<false>(ahead + line);
+            for (int64_t line = 0; line < TILE; line += LANES) prefetch_line<false>(ahead + line);
             ahead += TILE;
           };
           for (int64_t r = 0; r < rows; ++r)  // the lines of the result are prefetched meanwhile
-            for (int64_t j = 0; j < columns; j += LANES) fetch<true>(c + r * p.c_row + j);
+            for (int64_t j = 0; j < columns; j += LANES) prefetch_line<true>(c + r * p.c_row + j);
           const float *a = BY_ROWS ? block : other, *b = BY_ROWS ? other : block;
           sum_block(a, b, rows, columns, chunks, sums[buffer], work);
           finisher.run(BLOCK);
@@ -286,7 +286,7 @@ inline void multiply(const Product& p, int threads, float* space) {
 }
 
 // c = a b, or c += a b where `add`: a (m, k), b (k, n) packed with PACKED_DEPTH.
-constexpr int64_t PACKED_DEPTH = 256;
+constexpr int64_t PACKED_DEPTH = 256;  // terms of a sum before it is added to c
 
 inline void multiply_packed(const float* a, int64_t a_row, int64_t m, const float* packed,
                             int64_t k, int64_t n, float* c, int64_t c_row, bool add) {
@@ -302,7 +302,7 @@ inline void multiply_packed(const float* a, int64_t a_row, int64_t m, const floa
       const Job job = {a + row * a_row + first, a_row, depth, c_row, false, add || part > 0};
       const Range own = Splitter(job.a, a_row, rows, depth, split).finish<LINES>();
       const int64_t finished = (BLOCK + 6 * chunks - 1) / (6 * chunks);
-      Finisher finisher;
+      BlockWriter finisher;
       int buffer = 0;
       for (int64_t j = 0; j < n; j += BLOCK) {
         const int64_t columns = std::min(BLOCK, n - j);

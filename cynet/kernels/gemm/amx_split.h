@@ -3,9 +3,9 @@
 // Extremes of split numbers, as bits: the greatest high part, the least nonzero high part less 1,
 // and the greatest low part, which is NaN if there was a NaN or an infinity. All bits of low parts
 // together: the last 16 are 0 but of numbers that are too small for a high part.
-struct Extent {
+struct SplitExtremes {
   __m512i maximum, least, low, bits;
-  Extent()
+  SplitExtremes()
       : maximum(_mm512_setzero_si512()),
         least(_mm512_set1_epi16(-1)),
         low(maximum),
@@ -14,7 +14,7 @@ struct Extent {
 struct Range {
   int greatest, least;  // exponents, as in a float32's bits
 
-  static Range of(const Extent& e) {
+  static Range of(const SplitExtremes& e) {
     alignas(64) uint16_t maximum[2 * LANES], least[2 * LANES];
     _mm512_store_si512(maximum, _mm512_max_epu16(e.maximum, e.low));
     _mm512_store_si512(least, e.least);
@@ -45,7 +45,7 @@ CYNET_XINLINE __m512i interleave_lanes(__m512i x, __m512i y) {
 }
 
 // Splits lanes of x and y into pairs of high, middle and low parts, TILE floats apart.
-CYNET_XINLINE void split(__m512 x, __m512 y, float* to, Extent* extent) {
+CYNET_XINLINE void split(__m512 x, __m512 y, float* to, SplitExtremes* extent) {
   const __m512i high_x = round_to_8_bits(x), high_y = round_to_8_bits(y),
                 high = interleave_lanes(high_x, high_y);
   x = subtract_part(x, high_x);
@@ -84,7 +84,7 @@ struct Splitter {
   float* to = nullptr;
   // the next row of tiles: index in depth, in count, in the tile
   int64_t k = 0, tile = 0, row = 0;
-  Extent extent;
+  SplitExtremes extent;
   Vec halves[2][LANES];
 
   Splitter() {}
@@ -118,7 +118,7 @@ struct Splitter {
   // Splits the next n rows of tiles.
   template <TileOrder ORDER>
   void run(int64_t n) {
-    Extent seen = extent;
+    SplitExtremes seen = extent;
     for (; n > 0 && k < depth; --n) {
       __m512 x, y;
       if (ORDER == LINES) {
@@ -133,8 +133,8 @@ struct Splitter {
         if (ORDER == TRANSPOSED_LINES) {
           // prefetch lines of the next chunk: they may lie far apart
           const float* line = from + (k + CHUNK + tile + row) * step;
-          fetch<false>(line);
-          fetch<false>(line + LANES);
+          prefetch_line<false>(line);
+          prefetch_line<false>(line + LANES);
         }
         if (row == 0) transpose_tile<ORDER>();
         x = reinterpret_cast<__m512>(halves[0][row]);

@@ -15,14 +15,14 @@ from ...base import config
 from ...base.errors import ArgumentError
 
 cdef enum:
-    ROW_MAJOR = 101
-    NO_TRANS = 111
-    TRANS = 112
+    ROW_MAJOR = 101  # CblasRowMajor
+    NO_TRANS = 111  # CblasNoTrans
+    TRANS = 112  # CblasTrans
     MIN_VECTOR_ELEMENTS = 1 << 18  # from here on, copying a matrix is slower than dot products
     MAX_DOT_PARTS = 64     # maximum partial sums of a dot product
     MIN_DOT_PART = 1 << 14  # elements of a part
     # maximum blocks of a product, and minimum multiplications of one, which pay for packing
-    MAX_BLOCKS = 64, MIN_BLOCK_WORK = 1 << 20
+    MAX_BLOCKS = 64, MIN_BLOCK_WORK = 1 << 20  # of a product that threads compute
     MAX_DOUBLE_BLOCKS = 8, MIN_DOUBLE_WORK = 1 << 21  # the same two for products summed in double
 
 ctypedef void (*sgemm_t)(int, int, int, int, int, int, float, const float*, int, const float*, int,
@@ -35,7 +35,7 @@ cdef dgemm_t _dgemm = NULL
 _library = None  # keeps the library open
 
 
-def _library_path():
+def _blas_library_path():
     """The path of the shared library in the scipy_openblas32 wheel."""
     spec = find_spec("scipy_openblas32")
     if spec is None or not spec.submodule_search_locations:
@@ -56,13 +56,13 @@ def _open_library():
     global _library, _sgemm, _dgemm
     # The library reads the variable while it loads; without it BLAS starts a thread per core.
     with config.environment("OPENBLAS_NUM_THREADS", "1"):
-        _library = ctypes.CDLL(_library_path())
+        _library = ctypes.CDLL(_blas_library_path())
     _library.scipy_openblas_set_num_threads(1)
-    _sgemm = <sgemm_t><size_t>address_of("cblas_sgemm")
-    _dgemm = <dgemm_t><size_t>address_of("cblas_dgemm")
+    _sgemm = <sgemm_t><size_t>blas_address_of("cblas_sgemm")
+    _dgemm = <dgemm_t><size_t>blas_address_of("cblas_dgemm")
 
 
-def address_of(name):
+def blas_address_of(name):
     """Address of the library's function ``scipy_NAME`` (a routine of LAPACK ends with "_")."""
     function = getattr(_library, f"scipy_{name}")
     return ctypes.cast(function, ctypes.c_void_p).value

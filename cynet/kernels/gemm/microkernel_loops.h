@@ -3,11 +3,11 @@
 
 // Tile of sums in registers: ROWS rows by WIDTH vectors.
 #if defined(__aarch64__)
-constexpr int ROWS = 8;
+constexpr int ROWS = 8;  // rows of a tile of sums
 #else
-constexpr int ROWS = LANES == 16 ? 8 : 4;
+constexpr int ROWS = LANES == 16 ? 8 : 4;  // rows of a tile of sums
 #endif
-constexpr int WIDTH = 3;
+constexpr int WIDTH = 3;  // vectors in a row of the tile
 
 constexpr int64_t vectors_of(int64_t n) { return (n + LANES - 1) / LANES; }
 

@@ -13,7 +13,7 @@ constexpr int64_t MIN_PACKED_TRANSPOSED = LANES == 16 ? 16 : 8, MIN_PACKED_ROWS 
 // NARROW_LINE it pays from the third.
 constexpr int64_t MIN_PACKED_COLUMNS = LANES == 16 ? 9 : 6, NARROW_LINE = 64;
 constexpr int64_t CACHED_B_FLOATS = 1 << 20;  // floats of a b that stays in the cache
-constexpr int64_t MAX_NARROW_FLOATS = LANES == 16 ? INT64_MAX : CACHED_B_FLOATS;
+constexpr int64_t MAX_NARROW_FLOATS = LANES == 16 ? INT64_MAX : CACHED_B_FLOATS;  // floats of b
 // With vectors of a whole cache line, a b that fits the cache is read in place for more rows:
 // MIN_PACKED_PLAIN for a plain product (same order of sums up to DEPTH), more in place of a BLAS
 // call, as long as three vectors of b's columns stay in the second-level cache.
@@ -123,7 +123,7 @@ inline void narrow_lines(const Job& job, const Product& p, int64_t row, int64_t 
   const auto line = [&](int64_t k) CYNET_XLAMBDA {
     const float* from = p.b + k * p.b_row + column;
 #pragma GCC unroll 12
-    for (int v = 0; v < V; ++v) fetch<false>(from + PREFETCH_ROWS * p.b_row + v * LANES);
+    for (int v = 0; v < V; ++v) prefetch_line<false>(from + PREFETCH_ROWS * p.b_row + v * LANES);
     return from;
   };
   const bool plain = !PART && !(job.add || job.relu || p.bias || p.mask);

@@ -2,5 +2,5 @@
 
 KERNELS: tuple[str, ...]
 
-def is_narrow(level: str, m: int, n: int, k: int, b_transposed: bool) -> bool:
+def is_narrow_chosen(level: str, m: int, n: int, k: int, b_transposed: bool) -> bool:
     """Whether a product is so narrow that reading b in place is faster than packing it."""

@@ -119,13 +119,13 @@ cdef void window_channel_weight(const ConvWindow* shape, const float* x, const f
     cpp_channel_weight(cpu_level(), shape[0], x, dy, dw, add, threads)
 
 
-def is_narrow(level, m, n, k, b_transposed):
+def is_narrow_chosen(level, m, n, k, b_transposed):
     """True if a product of m x k by k x n is so narrow that reading b in place is faster than
     packing."""
     return cpp_is_few(level_number(level), m, n, k, b_transposed, LIKE_OTHER_KERNELS)
 
 
-def _scratch(size_t size):
+def _allocate_scratch(size_t size):
     """Return an array of NaN, and the address in it where `size` aligned bytes begin."""
     buffer = np.full(size + 128, 255, np.uint8)
     return buffer, -buffer.ctypes.data % 64
@@ -162,10 +162,10 @@ def _product_arrays(a, b, c, bint a_transposed=False, bint b_transposed=False, b
     p.b_shared = b_shared
     cdef size_t psums = 0 if sums is None else sums.ctypes.data
     p.mask, p.sums, p.add_sums = <float*>pmask, <float*>psums, add_sums
-    buffer, start = _scratch(size)
+    buffer, start = _allocate_scratch(size)
     cdef size_t space = buffer.ctypes.data + start, ppacked
     if packed:
-        packed_buffer, first = _scratch(4 * cpp_packed_size(p.n, p.k))
+        packed_buffer, first = _allocate_scratch(4 * cpp_packed_size(p.n, p.k))
         ppacked = packed_buffer.ctypes.data + first
         cpp_pack(p.b, p.b_row, b_transposed, p.k, p.n, <float*>ppacked, threads)
         p.packed = <float*>ppacked
@@ -175,7 +175,7 @@ def _product_arrays(a, b, c, bint a_transposed=False, bint b_transposed=False, b
     return buffer[start + size:]
 
 
-cdef ConvWindow _shape(x, w, y, stride, dilate, pad):
+cdef ConvWindow _window_shape(x, w, y, stride, dilate, pad):
     cdef ConvWindow s
     s.batch, s.height, s.width, s.channels = x
     s.filters, _, s.kernel_h, s.kernel_w = w
@@ -194,15 +194,15 @@ def _window_arrays(what, x, w, y, stride, dilate, pad, bias=None, bint relu=Fals
     ``'packed_spread'``, with the weights packed before; y, x, w, x or x is written.
     What lies behind the scratch and the packed weights is returned: bytes of 255.
     """
-    cdef ConvWindow shape = _shape(x.shape, w.shape, y.shape, stride, dilate, pad)
+    cdef ConvWindow shape = _window_shape(x.shape, w.shape, y.shape, stride, dilate, pad)
     cdef int at = _level_number(level)
     cdef int which = ("forward", "backward_data", "backward_weight", "spread",
                       "packed_spread").index(what)
     cdef size_t size = (cpp_scatter_bytes(at, shape, threads, which == 4) if which > 2
                         else cpp_window_bytes(at, shape, threads, which > 0))
     cdef size_t packed_size = 4 * cpp_scatter_packed_size(at, shape) if which == 4 else 0
-    buffer, start = _scratch(size)
-    packed, first = _scratch(packed_size)
+    buffer, start = _allocate_scratch(size)
+    packed, first = _allocate_scratch(packed_size)
     cdef size_t space = buffer.ctypes.data + start, ppacked = packed.ctypes.data + first
     cdef size_t px = x.ctypes.data, pw = w.ctypes.data, py = y.ctypes.data
     cdef size_t pb = 0 if bias is None else bias.ctypes.data

@@ -7,12 +7,12 @@
 using namespace cynet::products;
 
 constexpr int64_t DEPTH = LANES == 16 ? 1024 : 256;  // rows of b in a panel of a plain product
-constexpr int64_t PANEL_FLOATS = DEPTH * WIDTH * LANES;
-constexpr int64_t STRIP = LANES == 16 ? 3 : 8, BLOCK = 64;
+constexpr int64_t PANEL_FLOATS = DEPTH * WIDTH * LANES;  // floats of a packed panel of b
+constexpr int64_t STRIP = LANES == 16 ? 3 : 8, BLOCK = 64;  // panels packed together; rows of a
 constexpr int64_t L2_FLOATS = 1 << 16;  // floats of an a that stays in the second-level cache
 constexpr int64_t FILTERS = 16;  // filters that are packed at a time: a cache line
 // Rows of a transposed a so far apart share few cache sets, so they are copied.
-constexpr int64_t FAR_ROW_STRIDE = 512;
+constexpr int64_t FAR_ROW_STRIDE = 512;  // floats from row to row
 constexpr int64_t SCRATCH_FLOATS = STRIP * PANEL_FLOATS + DEPTH * BLOCK + FLOATS_APART;
 
 constexpr int64_t round_to_16(int64_t n) { return (n + 15) / 16 * 16; }
@@ -74,10 +74,10 @@ inline void compute_tile(const Job& job, const float* a, const float* panel, con
   Row<R> whole = {};
   const int64_t step = job.step, depth = job.depth;
   for (int r = 0; r < R; ++r)  // prefetch the result's lines
-    for (int v = 0; v < V; ++v) fetch<true>(c + r * job.c_row + v * LANES);
+    for (int v = 0; v < V; ++v) prefetch_line<true>(c + r * job.c_row + v * LANES);
   const float* mask = job.mask ? job.mask + (c - job.masked) : nullptr;
   for (int r = 0; r < R && mask; ++r)
-    for (int v = 0; v < V; ++v) fetch<false>(mask + r * job.c_row + v * LANES);
+    for (int v = 0; v < V; ++v) prefetch_line<false>(mask + r * job.c_row + v * LANES);
   for (const Term* term = begin; term < end; ++term) {
     const float* x = a + term->a;
     const float* w = panel + term->b * V * LANES;
@@ -300,7 +300,7 @@ inline int64_t panel_scratch(const ConvWindow& s, int64_t channels) {
 }
 
 // Floats of scratch per thread for dw: a panel, the sums of ROWS filters, filters of dy.
-inline int64_t weight_scratch(const ConvWindow& s) {
+inline int64_t weight_grad_scratch(const ConvWindow& s) {
   return (pixels_in(s) * s.batch + taps_of(s) * ROWS) * WIDTH * LANES +
          pixels_out(s) * s.batch * FILTERS + FLOATS_APART;
 }
@@ -308,7 +308,7 @@ inline int64_t weight_scratch(const ConvWindow& s) {
 inline int64_t window_scratch(const ConvWindow& s, int threads, bool backward) {
   if (!backward) return WindowTerms::scratch(s, FORWARD) + threads * panel_scratch(s, s.channels);
   const int64_t data = WindowTerms::scratch(s, DATA) + threads * panel_scratch(s, s.filters);
-  const int64_t weight = WindowTerms::scratch(s, WEIGHT) + threads * weight_scratch(s);
+  const int64_t weight = WindowTerms::scratch(s, WEIGHT) + threads * weight_grad_scratch(s);
   return std::max(data, weight);
 }
 
@@ -401,7 +401,7 @@ inline void window_weight(const ConvWindow& s, const float* x, const float* dy, 
   space += WindowTerms::scratch(s, WEIGHT);
   share(threads, s.filters, s.channels,
         [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
-          float* panel = space + part * weight_scratch(s);
+          float* panel = space + part * weight_grad_scratch(s);
           float* sums = panel + panel_size;
           float* packed = sums + taps * ROWS * WIDTH * LANES;
           for_panels(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {

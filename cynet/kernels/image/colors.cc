@@ -20,7 +20,7 @@ struct ColorChange {
   float light[3];  // kLight: added to red, green, blue
 };
 
-static const float kGrey[3] = {0.299f, 0.587f, 0.114f};
+static const float kGrey[3] = {0.299f, 0.587f, 0.114f};  // shares of red, green, blue
 
 template <typename T>
 inline T clamp_to_type(float value) {

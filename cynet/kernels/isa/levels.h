@@ -79,7 +79,7 @@ inline int machine_level() {
 }
 
 // True if the CPU has one AVX-512 multiplier and not two: Zen 4, AMD's family 0x19.
-inline bool find_one_multiplier() {
+inline bool detect_single_avx512_unit() {
 #ifdef CYNET_X86_LEVELS
   unsigned a = 0, b = 0, c = 0, d = 0;
   __builtin_cpu_init();
@@ -90,8 +90,8 @@ inline bool find_one_multiplier() {
 #endif
 }
 
-inline bool has_one_multiplier() {
-  static const bool once = find_one_multiplier();
+inline bool has_single_avx512_unit() {
+  static const bool once = detect_single_avx512_unit();
   return once;
 }
 

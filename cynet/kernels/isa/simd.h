@@ -2,7 +2,7 @@
 // vectors (for_each_isa.h); what includes them includes <cstring>, half.h, levels.h and, on x86-64,
 // <immintrin.h>.
 
-constexpr int LANES = CYNET_LANES;
+constexpr int LANES = CYNET_LANES;  // floats in a vector
 #if defined(__GNUC__)
 typedef float Vec __attribute__((vector_size(LANES * 4), may_alias));
 typedef float UnalignedVec __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
@@ -63,7 +63,7 @@ CYNET_XINLINE __m256i first_lanes(int64_t n) {
 
 // Prefetches memory that will soon be read, or written.
 template <bool WRITTEN>
-CYNET_XINLINE void fetch(const void* p) {
+CYNET_XINLINE void prefetch_line(const void* p) {
 #if defined(__GNUC__)
   __builtin_prefetch(p, WRITTEN, 2);
 #endif

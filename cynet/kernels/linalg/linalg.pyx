@@ -2,7 +2,7 @@
 
 from ..gemm.blas cimport gemm
 
-from ..gemm.blas import address_of
+from ..gemm.blas import blas_address_of
 
 cdef extern from "linalg/stack.h" namespace "cynet::linalg" nogil:
     void set_routine[T](int which, size_t address)
@@ -20,14 +20,14 @@ _ROUTINES = ("cblas_{}trsm", "cblas_{}trmm", "cblas_{}syrk", "{}potrf_", "{}potr
              "{}getri_", "{}geqrf_", "{}orgqr_", "{}syevd_", "{}gesdd_", "{}getrs_", "{}geev_")
 
 
-def _open():
+def _load_lapack():
     cdef sgemm_t single = gemm
     cdef dgemm_t double_ = gemm
     set_routine[float](0, <size_t>single)
     set_routine[double](0, <size_t>double_)
     for i, name in enumerate(_ROUTINES):
-        set_routine[float](i + 1, <size_t>address_of(name.format("s")))
-        set_routine[double](i + 1, <size_t>address_of(name.format("d")))
+        set_routine[float](i + 1, <size_t>blas_address_of(name.format("s")))
+        set_routine[double](i + 1, <size_t>blas_address_of(name.format("d")))
 
 
 cdef int64_t part_workspace_elements_float(const Stack* s, const Arrays[float]* a) noexcept nogil:
@@ -48,4 +48,4 @@ cdef int64_t run_double(const Stack* s, const Arrays[double]* a, bint back, int6
     return run[double](s[0], a[0], back, batch, parts, space, info)
 
 
-_open()
+_load_lapack()

@@ -112,16 +112,16 @@ enum { LOSS_WIDTH = 256, LOSS_PART = 4096 };  // maximum lines and elements of a
 
 // The target values of the label's class and of all other classes.
 template <typename T>
-struct Targets {
+struct ClassTargets {
   T hit, miss;
-  explicit Targets(const SoftmaxLoss& p)
+  explicit ClassTargets(const SoftmaxLoss& p)
       : hit(T(1 - p.smooth)), miss(p.n > 1 ? T(p.smooth / (p.n - 1)) : T(0)) {}
 };
 
 template <typename T>
 static void loss_line(const SoftmaxLoss& p, const T* y, int64_t label, const T* dy, T* dx, T scale,
                       bool add) {
-  const Targets<T> t(p);
+  const ClassTargets<T> t(p);
   const bool ignored = p.use_ignore && label == p.ignore_label;
   for (int64_t i = 0, at = 0; i < p.n; ++i, at += p.inner) {
     T value = ignored ? T(0) : scale * (y[at] - (i == label ? t.hit : t.miss));
@@ -135,7 +135,7 @@ static void loss_line(const SoftmaxLoss& p, const T* y, int64_t label, const T* 
 template <typename T>
 static void loss_rows(const SoftmaxLoss& p, const T* y, const T* label, T* dx, T scale,
                       int64_t rows) {
-  const Targets<T> t(p);
+  const ClassTargets<T> t(p);
   T values[LOSS_WIDTH];
   int64_t offsets[LOSS_WIDTH];
   for (int64_t row = 0; row < rows; ++row) {
@@ -160,7 +160,7 @@ static void loss_rows(const SoftmaxLoss& p, const T* y, const T* label, T* dx, T
 template <typename T>
 static void loss_lines(const SoftmaxLoss& p, const T* y, const T* label, const T* dy, T* dx,
                        T scale, int64_t width, bool add) {
-  const Targets<T> t(p);
+  const ClassTargets<T> t(p);
   T value[LOSS_WIDTH];
   int32_t marked[LOSS_WIDTH];
   for (int64_t j = 0; j < width; ++j) marked[j] = int32_t(class_of(label[j]));

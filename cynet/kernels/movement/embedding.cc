@@ -48,8 +48,8 @@ static void set_bits(uint64_t* bits, const int64_t* rows, int64_t n) {
 
 // Reads n indices from index[first] on into `row`: truncated, clamped to [0, rows), NaN as 0.
 // Returns whether an index was outside.
-static bool read_rows(int level, const Blob& index, int64_t first, int64_t n, int64_t rows,
-                      int64_t* row) {
+static bool read_row_numbers(int level, const Blob& index, int64_t first, int64_t n, int64_t rows,
+                             int64_t* row) {
   const char* from = static_cast<const char*>(index.data) + first * element_size(index.dtype);
   if (read_in_range(level, index.dtype, from, n, rows, row)) return false;
   bool outside = false;
@@ -144,7 +144,7 @@ void embedding(const Args& args) {
     int64_t row[ROWS_AT_A_TIME];
     for (int64_t i = begin; i < end; i += ROWS_AT_A_TIME) {
       const int64_t n = end - i < ROWS_AT_A_TIME ? end - i : int64_t(ROWS_AT_A_TIME);
-      if (read_rows(args.level, index, i, n, rows, row)) outside = true;
+      if (read_row_numbers(args.level, index, i, n, rows, row)) outside = true;
       if (!add) {
         copy_rows(reinterpret_cast<const char*>(from), row, n, dim * sizeof(T),
                   reinterpret_cast<char*>(out + i * dim));
@@ -178,7 +178,7 @@ void embedding_grad(const Args& args) {
     int64_t row[ROWS_AT_A_TIME];
     for (int64_t i = 0; i < n; i += ROWS_AT_A_TIME) {
       const int64_t count = n - i < ROWS_AT_A_TIME ? n - i : int64_t(ROWS_AT_A_TIME);
-      read_rows(args.level, index, i, count, rows, row);
+      read_row_numbers(args.level, index, i, count, rows, row);
       if (bits && part == 0) set_bits(bits, row, count);
       add_rows(dout + i * dim, row, count, dim, dim * part / parts, dim * (part + 1) / parts,
                dweight);

@@ -86,8 +86,8 @@ CYNET_NOINLINE uint64_t add_axis(const int64_t* index, int64_t* positions, int64
 
 // Writes the flat positions of columns begin .. end to the first row of `values` (axes, m); returns
 // false if one is outside.
-bool flatten(int64_t* values, int64_t axes, int64_t m, const int64_t* lengths, int64_t begin,
-             int64_t end) {
+bool flatten_tuples(int64_t* values, int64_t axes, int64_t m, const int64_t* lengths, int64_t begin,
+                    int64_t end) {
   enum { BLOCK = 1024 };
   uint64_t outside = 0;
   for (int64_t j = begin; j < end; j += BLOCK) {
@@ -132,7 +132,7 @@ const int64_t* flat_indices(const Args& args, const Blob& index, const Int64s<8>
   const int64_t axes = index.shape[0], m = index.size / axes;
   std::atomic<bool> inside{true};
   parallel_for(args.threads_of(index.size), m, [&](int64_t begin, int64_t end) {
-    if (!flatten(values, axes, m, lengths.data(), begin, end)) inside = false;
+    if (!flatten_tuples(values, axes, m, lengths.data(), begin, end)) inside = false;
   });
   if (inside) return values;
   values = read_indices(args, index);
@@ -238,7 +238,7 @@ void gather_nd(const Args& args) {
 // Blocks in[0] are added to out at the index tuples in[1], or written to it after zeros; of equal
 // tuples the last counts.
 template <typename T, bool sum>
-void put_nd(const Args& args) {
+void scatter_to_tuples(const Args& args) {
   const IndexTuples& p = args.as<IndexTuples>();
   const int64_t* index = flat_indices(args, *args.in[1], p.lengths);
   if (!index) return;
@@ -249,12 +249,12 @@ void put_nd(const Args& args) {
 
 template <typename T>
 void gather_nd_grad(const Args& args) {
-  put_nd<T, true>(args);
+  scatter_to_tuples<T, true>(args);
 }
 
 template <typename T>
 void scatter_nd(const Args& args) {
-  put_nd<T, false>(args);
+  scatter_to_tuples<T, false>(args);
 }
 
 // out[i, k] (+)= on_value where k is in[0][i], else off_value; an index outside has no on_value

@@ -36,7 +36,7 @@ static void ravel_index(const Args& args) {
 
 // Divides `at` by n and returns the remainder. Small numbers are divided with 32 bits, which takes
 // a third of the time on many processors.
-static inline int64_t take_remainder(int64_t& at, int64_t n) {
+static inline int64_t split_off_remainder(int64_t& at, int64_t n) {
   if (((at | n) >> 32) == 0) {
     const uint32_t whole = static_cast<uint32_t>(at), by = static_cast<uint32_t>(n);
     at = whole / by;
@@ -60,7 +60,7 @@ static void unravel_index(const Args& args) {
     for (int64_t j = begin; j < end; ++j) {
       int64_t at = convert_one<int64_t>(index[j]);
       for (int i = axes.ndim - 1; i > 0; --i) {
-        put_index(out + i * n + j, take_remainder(at, axes.shape[i]), add);
+        put_index(out + i * n + j, split_off_remainder(at, axes.shape[i]), add);
       }
       if (axes.ndim) put_index(out + j, at, add);
     }
@@ -76,7 +76,7 @@ static void index_array(const Args& args) {
   const int n_requested = axes.n_requested, last = axes.ndim - 1;
   parallel_for(args.threads, args.in[0]->size, [=, &axes](int64_t begin, int64_t end) {
     int64_t position[8] = {}, at = begin;
-    for (int i = last; i >= 0; --i) position[i] = take_remainder(at, axes.shape[i]);
+    for (int i = last; i >= 0; --i) position[i] = split_off_remainder(at, axes.shape[i]);
     for (int64_t j = begin; j < end; ++j) {
       T* to = out + j * n_requested;
       for (int k = 0; k < n_requested; ++k) to[k] = (add ? to[k] : 0) + position[axes.requested[k]];

@@ -183,7 +183,7 @@ static void for_ordered(const Args& args, const int64_t* order, const Body& elem
 
 // Writes out[0] values (outer, k, inner), out[1] positions, out[2] a mask; each may be NULL.
 template <typename T>
-static void put_order(const Args& args, const int64_t* order) {
+static void write_order(const Args& args, const int64_t* order) {
   const T* x = args.input<T>(0);
   if (T* values = args.output<T>(0)) {
     const bool add = args.add[0];
@@ -206,7 +206,7 @@ static void put_order(const Args& args, const int64_t* order) {
 
 // out[0] += in[1] at the positions of the selected values
 template <typename T>
-static void put_order_grad(const Args& args, const int64_t* order) {
+static void write_order_grad(const Args& args, const int64_t* order) {
   const T* values = args.input<T>(1);
   T* x = args.output<T>(0);
   if (!args.add[0]) std::memset(x, 0, args.out[0]->size * sizeof(T));
@@ -338,12 +338,12 @@ template <typename T>
 void order(const Args& args) {
   if constexpr (sizeof(T) >= 4 && (std::is_integral<T>::value || std::is_floating_point<T>::value))
     if (sort_values<T>(args)) return;
-  put_order<T>(args, ordered_positions<T>(args));
+  write_order<T>(args, ordered_positions<T>(args));
 }
 
 template <typename T>
 void order_grad(const Args& args) {
-  put_order_grad<T>(args, ordered_positions<T>(args));
+  write_order_grad<T>(args, ordered_positions<T>(args));
 }
 }  // namespace
 #endif

@@ -18,7 +18,7 @@
 
 namespace cynet {
 
-constexpr int kCopyAxes = 16;
+constexpr int kCopyAxes = 16;  // maximum axes of a copy
 
 // Element (i, j, ...) of dst at dst + i * dst_stride[0] + ...; the same for src. Strides count
 // elements and may be 0 (src only: broadcast) or negative.

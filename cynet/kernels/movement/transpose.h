@@ -35,10 +35,10 @@ namespace cynet {
 
 // Transposes `count` matrices; place(k, &from, &to) returns the offsets of the k-th.
 template <typename Place>
-inline void swap_matrices(int level, const Transposition& s, int64_t count, int threads,
-                          const Place& place) {
+inline void transpose_matrices(int level, const Transposition& s, int64_t count, int threads,
+                               const Place& place) {
   constexpr int64_t ROWS = 1024, COLUMNS = 64;  // rows and columns of a unit of work
-  static constexpr decltype(&baseline::swap_part) table[] = CYNET_AT_LEVELS(swap_part);
+  static constexpr decltype(&baseline::transpose_part) table[] = CYNET_AT_LEVELS(transpose_part);
   const int64_t down = (s.rows + ROWS - 1) / ROWS, across = (s.columns + COLUMNS - 1) / COLUMNS;
   parallel_for(threads, count * down * across, [&](int64_t begin, int64_t end) {
     for (int64_t work = begin; work < end; ++work) {
@@ -75,7 +75,7 @@ inline bool swap_strided(int level, int ndim, const int64_t* shape, const int64_
   const Transposition s = {shape[row], shape[column], src_stride[row], dst_stride[column], add};
   const bool triple = (s.rows == 3 && s.to_step == 3) || (s.columns == 3 && s.from_step == 3);
   if (std::min(s.rows, s.columns) < MAX_SINGLE_LINES && !triple) return false;
-  swap_matrices(level, s, count, threads, [&](int64_t k, const float** from, float** to) {
+  transpose_matrices(level, s, count, threads, [&](int64_t k, const float** from, float** to) {
     *from = src;
     *to = dst;
     for (int i = n - 1; i >= 0; --i) {
@@ -91,8 +91,8 @@ inline bool swap_strided(int level, int ndim, const int64_t* shape, const int64_
 // y[j * y_step + i] (+)= x[i * x_step + j] for i < rows, j < columns, on one thread.
 inline void swap_matrix(int level, int64_t rows, int64_t columns, const float* x, int64_t x_step,
                         float* y, int64_t y_step, bool add) {
-  swap_matrices(level, {rows, columns, x_step, y_step, add}, 1, 1,
-                [=](int64_t, const float** from, float** to) { *from = x, *to = y; });
+  transpose_matrices(level, {rows, columns, x_step, y_step, add}, 1, 1,
+                     [=](int64_t, const float** from, float** to) { *from = x, *to = y; });
 }
 
 // y[b][j][i] (+)= x[b][i][j]: x (batch, rows, columns), y (batch, columns, rows).
@@ -105,7 +105,7 @@ inline void swap_axes(int level, int64_t batch, int64_t rows, int64_t columns, c
         for (int64_t i = begin; i < end; ++i) y[i] += x[i];
     });
   const Transposition s = {rows, columns, columns, rows, add};
-  swap_matrices(level, s, batch, threads, [=](int64_t k, const float** from, float** to) {
+  transpose_matrices(level, s, batch, threads, [=](int64_t k, const float** from, float** to) {
     *from = x + k * rows * columns;
     *to = y + k * rows * columns;
   });

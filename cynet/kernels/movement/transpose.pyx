@@ -36,7 +36,7 @@ cdef bint swap_strided(int ndim, const int64_t* shape, const int64_t* dst_stride
                      <const float*>src, add, threads)
 
 
-def _swap_arrays(x, y, bint add=False, int threads=1, level=None):
+def _transpose_arrays(x, y, bint add=False, int threads=1, level=None):
     """`swap_axes` of C-contiguous NumPy float32 arrays, x (batch, rows, columns), for tests."""
     cdef int at = cpu_level() if level is None else cpu_capabilities().index(level)
     cdef size_t px = x.ctypes.data, py = y.ctypes.data

@@ -1,8 +1,8 @@
 // Matrices transposed in memory, compiled for each level (levels.h), after simd_transpose.h.
 // Included by transpose.h.
 
-static void swap_singly(const Transposition& s, const float* from, float* to, int64_t i,
-                        int64_t i_end, int64_t j, int64_t j_end) {
+static void transpose_singly(const Transposition& s, const float* from, float* to, int64_t i,
+                             int64_t i_end, int64_t j, int64_t j_end) {
   for (; j < j_end; ++j)
     for (int64_t r = i; r < i_end; ++r) {
       float* at = to + j * s.to_step + r;
@@ -13,8 +13,8 @@ static void swap_singly(const Transposition& s, const float* from, float* to, in
 
 #if defined(__GNUC__)
 // Transposes LANES rows by 4 columns; writes the last 4 - `done` columns.
-CYNET_XINLINE void swap_four_columns(const Transposition& s, const float* from, float* to,
-                                     int64_t i, int64_t j, int done) {
+CYNET_XINLINE void transpose_four_columns(const Transposition& s, const float* from, float* to,
+                                          int64_t i, int64_t j, int done) {
   Vec four[4];
   load_transposed_fours(from + i * s.from_step + j, s.from_step, four);
 #pragma GCC unroll 4
@@ -28,9 +28,9 @@ CYNET_XINLINE void swap_four_columns(const Transposition& s, const float* from, 
 // Transposes LANES rows from row i on.
 static void swap_rows(const Transposition& s, const float* from, float* to, int64_t i, int64_t j,
                       int64_t j_end) {
-  if (j_end - j < 4) return swap_singly(s, from, to, i, i + LANES, j, j_end);
-  for (; j + 4 <= j_end; j += 4) swap_four_columns(s, from, to, i, j, 0);
-  if (j < j_end) swap_four_columns(s, from, to, i, j_end - 4, static_cast<int>(j + 4 - j_end));
+  if (j_end - j < 4) return transpose_singly(s, from, to, i, i + LANES, j, j_end);
+  for (; j + 4 <= j_end; j += 4) transpose_four_columns(s, from, to, i, j, 0);
+  if (j < j_end) transpose_four_columns(s, from, to, i, j_end - 4, static_cast<int>(j + 4 - j_end));
 }
 
 CYNET_XINLINE Vec4 quarter_of(Vec v, int k) {
@@ -66,8 +66,8 @@ CYNET_XINLINE void put_four(float* at, Vec4 v, bool add) {
 }
 
 // Transposes four rows by four columns.
-CYNET_XINLINE void swap_square(const Transposition& s, const float* from, float* to, int64_t i,
-                               int64_t j) {
+CYNET_XINLINE void transpose_square(const Transposition& s, const float* from, float* to, int64_t i,
+                                    int64_t j) {
   Vec4 a, b, c, d;
   from += i * s.from_step + j;
   to += j * s.to_step + i;
@@ -80,8 +80,8 @@ CYNET_XINLINE void swap_square(const Transposition& s, const float* from, float*
 }
 
 // Transposes four rows from row i on.
-static void swap_four_rows(const Transposition& s, const float* from, float* to, int64_t i,
-                           int64_t j, int64_t j_end) {
+static void transpose_four_rows(const Transposition& s, const float* from, float* to, int64_t i,
+                                int64_t j, int64_t j_end) {
   const int64_t first = j;
   for (; j + LANES <= j_end; j += LANES) {
     Vec four[4];
@@ -94,11 +94,11 @@ static void swap_four_rows(const Transposition& s, const float* from, float* to,
       for (int q = 0; q < 4; ++q)
         put_four(to + (j + 4 * k + q) * s.to_step + i, quarter_of(four[q], k), s.add);
   }
-  for (; j + 4 <= j_end; j += 4) swap_square(s, from, to, i, j);
+  for (; j + 4 <= j_end; j += 4) transpose_square(s, from, to, i, j);
   if (j < j_end && !s.add && j_end - first >= 4) {  // the last four columns; some are copied twice
-    swap_square(s, from, to, i, j_end - 4);
+    transpose_square(s, from, to, i, j_end - 4);
   } else {
-    swap_singly(s, from, to, i, i + 4, j, j_end);
+    transpose_singly(s, from, to, i, i + 4, j, j_end);
   }
 }
 
@@ -143,8 +143,8 @@ struct TripleShuffle {
 #endif
 
 // Transposes rows i .. i_end and columns j .. j_end.
-static void swap_part(const Transposition& s, const float* from, float* to, int64_t i,
-                      int64_t i_end, int64_t j, int64_t j_end) {
+static void transpose_part(const Transposition& s, const float* from, float* to, int64_t i,
+                           int64_t i_end, int64_t j, int64_t j_end) {
 #if CYNET_LANES >= 8
   if (s.rows == 3 && s.to_step == 3) {
     const TripleShuffle join(true);
@@ -159,12 +159,12 @@ static void swap_part(const Transposition& s, const float* from, float* to, int6
 #if defined(__GNUC__)
   const int64_t first = i;
   for (; i + LANES <= i_end; i += LANES) swap_rows(s, from, to, i, j, j_end);
-  for (; i + 4 <= i_end; i += 4) swap_four_rows(s, from, to, i, j, j_end);
+  for (; i + 4 <= i_end; i += 4) transpose_four_rows(s, from, to, i, j, j_end);
   if (i < i_end && !s.add && i_end - first >= 4) {  // the last four rows; some are copied twice
-    swap_four_rows(s, from, to, i_end - 4, j, j_end);
+    transpose_four_rows(s, from, to, i_end - 4, j, j_end);
     i = i_end;
   }
 #endif
   for (; i < i_end; i += LANES)
-    swap_singly(s, from, to, i, std::min<int64_t>(i + LANES, i_end), j, j_end);
+    transpose_singly(s, from, to, i, std::min<int64_t>(i + LANES, i_end), j, j_end);
 }

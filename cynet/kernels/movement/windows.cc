@@ -14,8 +14,8 @@ static int64_t taps_of(const Windows& w) { return elements(w.kernel); }
 
 // to[c] (+)= line[start + c step], or 0 outside of the line
 template <typename T>
-static void put_line(const T* line, T* to, int64_t n, int64_t start, int64_t step, int64_t size,
-                     bool add) {
+static void write_line(const T* line, T* to, int64_t n, int64_t start, int64_t step, int64_t size,
+                       bool add) {
   for (int64_t c = 0; c < n; ++c) {
     const int64_t z = start + c * step;
     const T value = z >= 0 && z < size ? line[z] : T(0);
@@ -45,7 +45,7 @@ static void windows_to_columns(const Args& args) {
           const int64_t y = start[1] + b * w.stride[1];
           const bool there = x >= 0 && x < w.size[0] && y >= 0 && y < w.size[1];
           const T* line = image + (x * w.size[1] + y) * w.size[2];
-          put_line(line, to, w.out_size[2], start[2], w.stride[2], there ? w.size[2] : 0, add);
+          write_line(line, to, w.out_size[2], start[2], w.stride[2], there ? w.size[2] : 0, add);
           to += w.out_size[2];
         }
       }

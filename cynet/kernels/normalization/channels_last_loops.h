@@ -6,7 +6,7 @@
 
 #ifdef __GNUC__
 // A cache line of channels.
-constexpr int kLanes = 16, kParts = kLanes / LANES;
+constexpr int kLanes = 16, kParts = kLanes / LANES;  // channels; vectors for them
 struct Lanes {
   Vec part[kParts] = {};
 };
@@ -224,7 +224,7 @@ static inline void call_for_mask(const NormShape* s, F&& f) {
 
 // Returns f(offset, x): the gradient of the normalized values of n channels.
 template <NormMask MASK, typename N>
-CYNET_XINLINE auto norm_upstream(const NormGradient* g, N n, int64_t c) {
+CYNET_XINLINE auto masked_upstream(const NormGradient* g, N n, int64_t c) {
   const float *dy = g->dy, *y = g->y;
   const Lanes factor = MASK == MASK_OF_X ? load_lanes(g->scale + c, n) : Lanes{};
   const Lanes offset = MASK == MASK_OF_X ? load_lanes(g->shift + c, n) : Lanes{};
@@ -241,7 +241,7 @@ static inline void norm_gradient_sums(const NormShape* s, const NormGradient* g,
                                       double* space) {
   const float* const in = g->x;
   norm_sums(s, threads, space, [=](auto n, int64_t c) {
-    const auto upstream = norm_upstream<MASK>(g, n, c);
+    const auto upstream = masked_upstream<MASK>(g, n, c);
     const Lanes mean = load_lanes(g->mean + c, n);
     return [=](int64_t at, Lanes& a, Lanes& b) CYNET_XLAMBDA {
       const Lanes x = load_lanes(in + at, n), dz = upstream(at, x);
@@ -259,7 +259,7 @@ static inline void norm_gradient_map(const NormShape* s, const NormGradient* g, 
   float *const dx = g->dx, *const dresidual = g->dresidual;
   const bool add_x = g->add_x, add_residual = g->add_residual;
   norm_map(s, threads, [=](auto n, int64_t c) {
-    const auto upstream = norm_upstream<MASK>(g, n, c);
+    const auto upstream = masked_upstream<MASK>(g, n, c);
     const Lanes a = load_lanes(p + c, n), b = load_lanes(q + c, n), d = load_lanes(r + c, n);
     return [=](int64_t at) CYNET_XLAMBDA {
       const Lanes x = load_lanes(in + at, n), dz = upstream(at, x);

@@ -244,7 +244,7 @@ CYNET_XINLINE void short_instance_gradient(const float* dy, const float* x, doub
 
 // The sum, or sum of squares, of (x - center) over numbers that are `step` apart.
 template <typename T>
-double total_of(const T* x, int64_t n, int64_t step, double center, bool squared) {
+double centered_line_sum(const T* x, int64_t n, int64_t step, double center, bool squared) {
   if (step == 1) return squared ? line_squares(x, n, T(center)) : line_sum(x, n, T(center));
   double total = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -276,8 +276,8 @@ void layer_norm(const Args& args) {
     if (step == 1 && out) {
       normalize_line<true>(x, gamma, beta, y, n, p.eps, args.add[0], &mean, &std);
     } else {
-      mean = total_of(x, n, step, 0, false) / n;
-      std = std::sqrt(total_of(x, n, step, mean, true) / n + p.eps);
+      mean = centered_line_sum(x, n, step, 0, false) / n;
+      std = std::sqrt(centered_line_sum(x, n, step, mean, true) / n + p.eps);
     }
     put_number(args.output<T>(1), line, mean, args.add[1]);
     put_number(args.output<T>(2), line, std, args.add[2]);

@@ -133,8 +133,8 @@ void sum_window(const T* x, int64_t size, int64_t step, int64_t n, T* total) {
 
 // Sums over the channel windows of elements [begin, end) of n; each row has all channels.
 template <bool squared, typename T>
-void sum_along(const LocalResponse& s, const T* x, int64_t n, int64_t begin, int64_t end,
-               T* total) {
+void sum_channel_windows(const LocalResponse& s, const T* x, int64_t n, int64_t begin, int64_t end,
+                         T* total) {
   const int64_t half = s.size / 2, C = s.channels;
   auto term = [=](int64_t i) { return squared ? x[i] * x[i] : x[i]; };
   auto put = [=](int64_t i, T sum) {
@@ -168,7 +168,7 @@ void sum_along(const LocalResponse& s, const T* x, int64_t n, int64_t begin, int
 
 // y (+)= x norm^-beta
 template <bool usual, typename T>
-void respond(const LocalResponse& s, const T* x, const T* total, T* y, int64_t n, bool add) {
+void apply_response(const LocalResponse& s, const T* x, const T* total, T* y, int64_t n, bool add) {
   const T knorm = static_cast<T>(s.knorm), factor = static_cast<T>(s.alpha / s.size);
   const T minus_beta = static_cast<T>(-s.beta);
   if (add) {
@@ -184,8 +184,8 @@ void respond(const LocalResponse& s, const T* x, const T* total, T* y, int64_t n
 
 // power = norm^-beta, ratio = dy x norm^(-beta - 1)
 template <bool usual, typename T>
-void respond_parts(const LocalResponse& s, const T* dy, const T* x, const T* total, T* power,
-                   T* ratio, int64_t n) {
+void response_terms(const LocalResponse& s, const T* dy, const T* x, const T* total, T* power,
+                    T* ratio, int64_t n) {
   const T knorm = static_cast<T>(s.knorm), factor = static_cast<T>(s.alpha / s.size);
   const T minus_beta = static_cast<T>(-s.beta);
   CYNET_IVDEP
@@ -198,8 +198,8 @@ void respond_parts(const LocalResponse& s, const T* dy, const T* x, const T* tot
 
 // dx (+)= dy power - 2 alpha beta / size x total
 template <typename T>
-void respond_gradient(const LocalResponse& s, const T* dy, const T* x, const T* power,
-                      const T* total, T* dx, int64_t n, bool add) {
+void response_gradient(const LocalResponse& s, const T* dy, const T* x, const T* power,
+                       const T* total, T* dx, int64_t n, bool add) {
   const T factor = static_cast<T>(2 * s.alpha * s.beta / s.size);
   if (add) {
     CYNET_IVDEP
@@ -212,32 +212,32 @@ void respond_gradient(const LocalResponse& s, const T* dy, const T* x, const T* 
 
 // Calls f(std::true_type) if beta is 3/4, else f(std::false_type).
 template <typename F>
-CYNET_XINLINE void call_for_power(const LocalResponse& s, F&& f) {
+CYNET_XINLINE void call_for_exponent(const LocalResponse& s, F&& f) {
   if (s.beta == 0.75) f(std::true_type());
   else f(std::false_type());
 }
 
 template <typename T>
-void respond_columns(const LocalResponse& s, const T* x, T* y, int64_t width, bool add) {
+void normalize_columns(const LocalResponse& s, const T* x, T* y, int64_t width, bool add) {
   T total[RESPONSE_WIDTH];
-  call_for_power(s, [&](auto usual) {
+  call_for_exponent(s, [&](auto usual) {
     for (int64_t c = 0; c < s.channels; ++c) {
       const ChannelWindow k(s, c);
       sum_window<true>(x + k.first * s.inner, k.last - k.first, s.inner, width, total);
-      respond<usual.value>(s, x + c * s.inner, total, y + c * s.inner, width, add);
+      apply_response<usual.value>(s, x + c * s.inner, total, y + c * s.inner, width, add);
     }
   });
 }
 
 // n elements, lines of channels
 template <typename T>
-void respond_lines(const LocalResponse& s, const T* x, T* y, int64_t n, bool add) {
+void normalize_lines(const LocalResponse& s, const T* x, T* y, int64_t n, bool add) {
   T total[RESPONSE_WIDTH];
-  call_for_power(s, [&](auto usual) {
+  call_for_exponent(s, [&](auto usual) {
     for (int64_t i = 0; i < n; i += RESPONSE_WIDTH) {
       const int64_t end = i + RESPONSE_WIDTH < n ? i + RESPONSE_WIDTH : n;
-      sum_along<true>(s, x, n, i, end, total);
-      respond<usual.value>(s, x + i, total, y + i, end - i, add);
+      sum_channel_windows<true>(s, x, n, i, end, total);
+      apply_response<usual.value>(s, x + i, total, y + i, end - i, add);
     }
   });
 }
@@ -245,48 +245,48 @@ void respond_lines(const LocalResponse& s, const T* x, T* y, int64_t n, bool add
 // power and ratio are (response_window_size, RESPONSE_WIDTH); channel c is in row c modulo rows.
 // Channels outside are zeros.
 template <typename T>
-void respond_columns_backward(const LocalResponse& s, const T* dy, const T* x, T* dx, int64_t width,
-                              bool add, T* power, T* ratio) {
+void normalize_columns_grad(const LocalResponse& s, const T* dy, const T* x, T* dx, int64_t width,
+                            bool add, T* power, T* ratio) {
   T total[RESPONSE_WIDTH];
   const int64_t rows = response_window_size(s), half = rows / 2;
   for (int64_t i = 0; i < rows * RESPONSE_WIDTH; ++i) ratio[i] = 0;
-  call_for_power(s, [&](auto usual) {
+  call_for_exponent(s, [&](auto usual) {
     for (int64_t c = 0; c < s.channels + half; ++c) {
       const int64_t row = c % rows * RESPONSE_WIDTH;
       if (c < s.channels) {
         const ChannelWindow k(s, c);
         sum_window<true>(x + k.first * s.inner, k.last - k.first, s.inner, width, total);
-        respond_parts<usual.value>(s, dy + c * s.inner, x + c * s.inner, total, power + row,
-                                   ratio + row, width);
+        response_terms<usual.value>(s, dy + c * s.inner, x + c * s.inner, total, power + row,
+                                    ratio + row, width);
       } else {
         for (int64_t i = 0; i < width; ++i) ratio[row + i] = 0;
       }
       if (c < half) continue;
       const int64_t at = (c - half) * s.inner;
       sum_window<false>(ratio, rows, RESPONSE_WIDTH, width, total);
-      respond_gradient(s, dy + at, x + at, power + (c - half) % rows * RESPONSE_WIDTH, total,
-                       dx + at, width, add);
+      response_gradient(s, dy + at, x + at, power + (c - half) % rows * RESPONSE_WIDTH, total,
+                        dx + at, width, add);
     }
   });
 }
 
 // n elements, lines of channels; power and ratio: (n,)
 template <typename T>
-void respond_lines_backward(const LocalResponse& s, const T* dy, const T* x, T* dx, int64_t n,
-                            bool add, T* power, T* ratio) {
+void normalize_lines_grad(const LocalResponse& s, const T* dy, const T* x, T* dx, int64_t n,
+                          bool add, T* power, T* ratio) {
   T total[RESPONSE_WIDTH];
   const int64_t width = RESPONSE_WIDTH;
-  call_for_power(s, [&](auto usual) {
+  call_for_exponent(s, [&](auto usual) {
     for (int64_t i = 0; i < n; i += width) {
       const int64_t end = i + width < n ? i + width : n;
-      sum_along<true>(s, x, n, i, end, total);
-      respond_parts<usual.value>(s, dy + i, x + i, total, power + i, ratio + i, end - i);
+      sum_channel_windows<true>(s, x, n, i, end, total);
+      response_terms<usual.value>(s, dy + i, x + i, total, power + i, ratio + i, end - i);
     }
   });
   for (int64_t i = 0; i < n; i += width) {
     const int64_t end = i + width < n ? i + width : n;
-    sum_along<false>(s, ratio, n, i, end, total);
-    respond_gradient(s, dy + i, x + i, power + i, total, dx + i, end - i, add);
+    sum_channel_windows<false>(s, ratio, n, i, end, total);
+    response_gradient(s, dy + i, x + i, power + i, total, dx + i, end - i, add);
   }
 }
 
@@ -295,7 +295,7 @@ void local_response(const Args& args) {
   const LocalResponse& s = args.as<LocalResponse>();
   const T* x = args.input<T>(0);
   T* y = args.output<T>(0);
-  const auto part = is_response_computed_by_lines(s) ? respond_lines<T> : respond_columns<T>;
+  const auto part = is_response_computed_by_lines(s) ? normalize_lines<T> : normalize_columns<T>;
   parallel_for(args.threads, response_part_count(s), [&](int64_t begin, int64_t end) {
     for_responses(s, begin, end,
                   [&](int64_t at, int64_t n) { part(s, x + at, y + at, n, args.add[0]); });
@@ -308,7 +308,7 @@ void local_response_grad(const Args& args) {
   const T *dy = args.input<T>(0), *x = args.input<T>(1);
   T* dx = args.output<T>(0);
   const auto part =
-      is_response_computed_by_lines(s) ? respond_lines_backward<T> : respond_columns_backward<T>;
+      is_response_computed_by_lines(s) ? normalize_lines_grad<T> : normalize_columns_grad<T>;
   const int64_t parts = response_part_count(s), space_each = response_space(s);
   const int threads = args.threads;
   parallel_for(threads, threads, [&](int64_t first, int64_t last) {

@@ -44,7 +44,7 @@ CYNET_XINLINE void for_channels(int64_t from, int64_t to, bool again, F&& f) {
 }
 
 template <typename V>
-CYNET_XINLINE typename V::Floats fetch(const float* p) {
+CYNET_XINLINE typename V::Floats load_vector(const float* p) {
   typename V::Floats v;
   std::memcpy(&v, p, sizeof v);
   return v;
@@ -68,17 +68,17 @@ CYNET_XINLINE typename V::Floats window_forward(const PoolWindow* s, const float
   Floats v = {};
   if (s->type == 0) {
     if (high <= 0 || wide <= 0) return v - FLT_MAX;
-    v = fetch<V>(from);
+    v = load_vector<V>(from);
     for (int64_t i = 0; i < high; ++i) {
       for (int64_t j = 0; j < wide; ++j) {
-        const Floats each = fetch<V>(from + (i * W + j) * C);
+        const Floats each = load_vector<V>(from + (i * W + j) * C);
         v = window_prefers(each, v) ? each : v;
       }
     }
     return v;
   }
   for (int64_t i = 0; i < high; ++i)
-    for (int64_t j = 0; j < wide; ++j) v += fetch<V>(from + (i * W + j) * C);
+    for (int64_t j = 0; j < wide; ++j) v += load_vector<V>(from + (i * W + j) * C);
   if (s->type == 1) {
     const int64_t counted = h.counted * w.counted;
     v = counted ? v / static_cast<float>(counted) : Floats{};
@@ -109,7 +109,7 @@ static void window_pool(const PoolWindow* s, const float* x, float* y, bool add,
           for_channels(0, C, !add, [=](auto kind, int64_t c) {
             typedef decltype(kind) V;
             typename V::Floats v = window_forward<V, decltype(size)::value>(s, from, h, w, c);
-            if (add) v += fetch<V>(out + c);
+            if (add) v += load_vector<V>(out + c);
             std::memcpy(out + c, &v, sizeof v);
           });
         });
@@ -129,14 +129,14 @@ CYNET_XINLINE void window_scatter(const PoolWindow* s, const float* x, const flo
   const int64_t C = s->channels, W = s->in_size[1], first = (h.begin * W + w.begin) * C + c;
   const int64_t high = K ? K : h.end - h.begin, wide = K ? K : w.end - w.begin;
   if (high <= 0 || wide <= 0) return;
-  const Floats grad = fetch<V>(dy);
+  const Floats grad = load_vector<V>(dy);
   Floats part = grad;
   Marks where = {};  // index of the maximum in the window
   if (s->type == 0) {
-    Floats best = fetch<V>(x + first);
+    Floats best = load_vector<V>(x + first);
     for (int64_t i = 0; i < high; ++i) {
       for (int64_t j = 0; j < wide; ++j) {
-        const Floats each = fetch<V>(x + first + (i * W + j) * C);
+        const Floats each = load_vector<V>(x + first + (i * W + j) * C);
         const auto take = window_prefers(each, best);
         best = take ? each : best;
         where = take ? Marks{} + static_cast<int32_t>(i * wide + j) : where;
@@ -150,7 +150,7 @@ CYNET_XINLINE void window_scatter(const PoolWindow* s, const float* x, const flo
     for (int64_t j = 0; j < wide; ++j) {
       float* to = dx + first + (i * W + j) * C;
       if (s->type == 0) part = where == static_cast<int32_t>(i * wide + j) ? grad : Floats{};
-      const Floats sum = fresh ? part : part + fetch<V>(to);
+      const Floats sum = fresh ? part : part + load_vector<V>(to);
       std::memcpy(to, &sum, sizeof sum);
     }
   }

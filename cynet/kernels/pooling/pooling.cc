@@ -130,7 +130,7 @@ static inline void for_elements(const PoolShape& s, const WindowPosition& a, Bod
 
 // Returns the first maximum in the window, or a NaN; `where` is its offset, -1 for an empty window.
 template <typename T>
-static T largest_of(const PoolShape& s, const WindowPosition& a, const T* x, int64_t* where) {
+static T window_maximum(const PoolShape& s, const WindowPosition& a, const T* x, int64_t* where) {
   T best = std::numeric_limits<T>::lowest();
   *where = -1;
   for_elements(s, a, [&](int64_t at) {
@@ -146,7 +146,7 @@ static T largest_of(const PoolShape& s, const WindowPosition& a, const T* x, int
 }
 
 template <typename T>
-static T total_of(const PoolShape& s, const WindowPosition& a, const T* x) {
+static T window_sum(const PoolShape& s, const WindowPosition& a, const T* x) {
   const int p = s.type == POOL_LP ? s.p : 1;
   T total = 0;
   for_elements(s, a, [&](int64_t at) {
@@ -163,7 +163,7 @@ template <typename T>
 static void plane_forward(const PoolShape& s, const T* x, T* y, bool add) {
   int64_t where;
   for_windows(s, [&](const WindowPosition& a, int64_t i) {
-    const T value = s.type == POOL_MAX ? largest_of(s, a, x, &where) : total_of(s, a, x);
+    const T value = s.type == POOL_MAX ? window_maximum(s, a, x, &where) : window_sum(s, a, x);
     y[i] = add ? y[i] + value : value;
   });
 }
@@ -175,7 +175,7 @@ static void plane_backward(const PoolShape& s, const T* dy, const T* x, const T*
     T grad = dy[i];
     if (s.type == POOL_MAX) {
       int64_t where;
-      largest_of(s, a, x, &where);
+      window_maximum(s, a, x, &where);
       if (where >= 0) dx[where] += grad;
       return;
     }
@@ -236,7 +236,7 @@ CYNET_SPACE_KERNEL(pool_grad, PoolShape, 1, pool_workspace_bytes, CYNET_FLOATS)
 #else
 namespace {
 
-void pool_last(const Args& args, const PoolShape& s) {
+void pool_channels_last(const Args& args, const PoolShape& s) {
   const PlanesAndDepth w(s);
   const float* x = args.input<float>(0);
   float *y = args.output<float>(0), *between = static_cast<float*>(args.space);
@@ -245,7 +245,7 @@ void pool_last(const Args& args, const PoolShape& s) {
   window_pool(&w.depth, between, y, args.add[0], args.threads);
 }
 
-void pool_last_grad(const Args& args, const PoolShape& s) {
+void pool_channels_last_grad(const Args& args, const PoolShape& s) {
   const PlanesAndDepth w(s);
   const float *dy = args.input<float>(0), *x = args.input<float>(1);
   float *dx = args.output<float>(0), *between = static_cast<float*>(args.space);
@@ -260,7 +260,7 @@ void pool_last_grad(const Args& args, const PoolShape& s) {
 template <typename T>
 void pool(const Args& args) {
   const PoolShape& s = args.as<PoolShape>();
-  if (s.last) return pool_last(args, s);
+  if (s.last) return pool_channels_last(args, s);
   const int64_t inside = elements(s.in_size), outside = elements(s.out_size);
   const bool rows = can_pool_by_rows(s), add = args.add[0];
   parallel_for(args.threads, s.batch * s.channels, [&](int64_t begin, int64_t end) {
@@ -278,7 +278,7 @@ void pool(const Args& args) {
 template <typename T>
 void pool_grad(const Args& args) {
   const PoolShape& s = args.as<PoolShape>();
-  if (s.last) return pool_last_grad(args, s);
+  if (s.last) return pool_channels_last_grad(args, s);
   const int64_t inside = elements(s.in_size), outside = elements(s.out_size);
   const bool rows = can_backward_by_rows(s), add = args.add[0];
   const bool fresh = rows && !add && s.type != POOL_MAX && windows_tile_input(s);
@@ -289,8 +289,8 @@ void pool_grad(const Args& args) {
       T* dx = args.output<T>(0) + plane * inside;
       if (!add && !fresh) std::memset(dx, 0, inside * sizeof(T));
       if (!rows) plane_backward(s, dy, x, out ? out + plane * outside : out, dx);
-      else if (s.type == POOL_MAX) pool_rows_choice(s, dy, x, dx);
-      else pool_rows_spread(s, dy, dx, fresh);
+      else if (s.type == POOL_MAX) max_pool_rows_grad(s, dy, x, dx);
+      else sum_pool_rows_grad(s, dy, dx, fresh);
     }
   });
 }

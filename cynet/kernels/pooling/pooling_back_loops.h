@@ -2,7 +2,7 @@
 
 // Updates the maximum `best` at `where`: the first NaN wins, else the first maximum.
 template <typename T, typename I>
-CYNET_XINLINE void pool_choose(T value, I from, T* best, I* where) {
+CYNET_XINLINE void pool_keep_maximum(T value, I from, T* best, I* where) {
   const T b = *best;
   const I w = *where;
   const bool none = value != value, some = b == b;
@@ -16,7 +16,7 @@ CYNET_XINLINE void pool_choose(T value, I from, T* best, I* where) {
 // Chooses the maximum of each window along a row of columns (value and row). Column i * S + k is
 // element i + k / S of part k % S; S = 0: the row is contiguous and the stride is arbitrary.
 template <int S, typename T, typename I>
-CYNET_XINLINE void pool_choose_along(const T* value, const I* row, int64_t n, int64_t stride,
+CYNET_XINLINE void pool_maxima_along(const T* value, const I* row, int64_t n, int64_t stride,
                                      int64_t kernel, T* best, I* where) {
   const int64_t s = S ? 1 : stride;
   for (int64_t i = 0; i < n; ++i) best[i] = value[i * s];
@@ -26,16 +26,16 @@ CYNET_XINLINE void pool_choose_along(const T* value, const I* row, int64_t n, in
     const I step = static_cast<I>(k);
     CYNET_IVDEP
     for (int64_t i = 0; i < n; ++i)
-      pool_choose<T, I>(value[first + i * s], row[first + i * s] + step, best + i, where + i);
+      pool_keep_maximum<T, I>(value[first + i * s], row[first + i * s] + step, best + i, where + i);
   }
 }
 
 // Chooses the first NaN or maximum, and its row, in columns [from, from + width) of a row of
 // windows. Columns outside the plane lose against all others.
 template <typename T, typename I>
-CYNET_XINLINE void pool_choose_rows(const PoolShape& s, const T* x, const int64_t* begin,
-                                    const int64_t* end, int64_t from, int64_t width, T* line,
-                                    I* row) {
+CYNET_XINLINE void pool_maxima_of_rows(const PoolShape& s, const T* x, const int64_t* begin,
+                                       const int64_t* end, int64_t from, int64_t width, T* line,
+                                       I* row) {
   const int64_t low = from < 0 ? -from : 0;
   const int64_t high = s.in_size[2] - from < width ? s.in_size[2] - from : width;
   auto outside = [=](int64_t i) {
@@ -66,7 +66,7 @@ CYNET_XINLINE void pool_choose_rows(const PoolShape& s, const T* x, const int64_
 
 // dx += the gradient of maxima.
 template <typename T>
-static void pool_rows_choice(const PoolShape& s, const T* dy, const T* x, T* dx) {
+static void max_pool_rows_grad(const PoolShape& s, const T* dy, const T* x, T* dx) {
   typedef typename std::conditional<sizeof(T) == 4, int32_t, int64_t>::type I;
   const int64_t stride = s.stride[2], kernel = s.kernel[2], out = s.out_size[2];
   const int64_t part = pool_block_outputs(s);
@@ -84,17 +84,17 @@ static void pool_rows_choice(const PoolShape& s, const T* dy, const T* x, T* dx)
       for (int64_t w = 0; w < out; w += part) {
         const int64_t n = out - w < part ? out - w : part, from = w * stride - s.pad[2];
         const int64_t width = (n - 1) * stride + kernel;
-        pool_choose_rows(s, x, begin, end, from, width, line, row);
+        pool_maxima_of_rows(s, x, begin, end, from, width, line, row);
         const int64_t whole = (n + 15) / 16 * 16;
         if (stride == 1) {
-          pool_choose_along<1>(line, row, whole, stride, kernel, best, where);
+          pool_maxima_along<1>(line, row, whole, stride, kernel, best, where);
         } else if (stride == 2) {
           const int64_t half = ((width + 1) / 2 + 15) / 16 * 16 + 16;
-          pool_split(line, half, lines);
-          pool_split(row, half, rows);
-          pool_choose_along<2>(lines, rows, whole, stride, kernel, best, where);
+          pool_split_even_odd(line, half, lines);
+          pool_split_even_odd(row, half, rows);
+          pool_maxima_along<2>(lines, rows, whole, stride, kernel, best, where);
         } else {
-          pool_choose_along<0>(line, row, n, stride, kernel, best, where);
+          pool_maxima_along<0>(line, row, n, stride, kernel, best, where);
         }
         T* to = dx + (begin[0] * s.in_size[1] + begin[1]) * s.in_size[2] + from;
         for (int64_t i = 0; i < n; ++i) to[i * stride + where[i]] += dy[w + i];
@@ -105,7 +105,7 @@ static void pool_rows_choice(const PoolShape& s, const T* dy, const T* x, T* dx)
 
 // line[j * S + r] = the sum of g[j - m] over the windows m that reach there, for j < n.
 template <int S, int K, typename T>
-CYNET_XINLINE void pool_spread_along(const T* g, int64_t n, T* line) {
+CYNET_XINLINE void pool_spread_gradient(const T* g, int64_t n, T* line) {
   CYNET_IVDEP
   for (int64_t j = 0; j < n; ++j) {
     for (int r = 0; r < S; ++r) {
@@ -118,7 +118,7 @@ CYNET_XINLINE void pool_spread_along(const T* g, int64_t n, T* line) {
 
 // dx += the gradient of sums and averages; `fresh`: dx = it, if windows tile the plane.
 template <typename T>
-static void pool_rows_spread(const PoolShape& s, const T* dy, T* dx, bool fresh) {
+static void sum_pool_rows_grad(const PoolShape& s, const T* dy, T* dx, bool fresh) {
   const int64_t stride = s.stride[2], kernel = s.kernel[2], out = s.out_size[2];
   const int64_t part = pool_block_outputs(s), around = (kernel - 1) / stride;
   T buffer[POOL_OUT + 2 * POOL_KERNEL], line[POOL_LINE + POOL_KERNEL];
@@ -140,10 +140,10 @@ static void pool_rows_spread(const PoolShape& s, const T* dy, T* dx, bool fresh)
         } else {
           for (int64_t i = 0; i < n; ++i) g[i] = dy[w + i];
         }
-        if (stride == 2 && kernel == 2) pool_spread_along<2, 2>(g, n, line);
-        else if (stride == 2 && kernel == 3) pool_spread_along<2, 3>(g, n + 1, line);
-        else if (stride == 1 && kernel == 2) pool_spread_along<1, 2>(g, n + 1, line);
-        else if (stride == 1 && kernel == 3) pool_spread_along<1, 3>(g, n + 2, line);
+        if (stride == 2 && kernel == 2) pool_spread_gradient<2, 2>(g, n, line);
+        else if (stride == 2 && kernel == 3) pool_spread_gradient<2, 3>(g, n + 1, line);
+        else if (stride == 1 && kernel == 2) pool_spread_gradient<1, 2>(g, n + 1, line);
+        else if (stride == 1 && kernel == 3) pool_spread_gradient<1, 3>(g, n + 2, line);
         else {
           for (int64_t i = 0; i < width; ++i) line[i] = 0;
           for (int64_t i = 0; i < n; ++i) {

@@ -36,7 +36,7 @@ struct PoolLanes {
 
 // Splits a row into its even elements and, POOL_HALF behind them, its odd ones.
 template <typename T>
-CYNET_XINLINE void pool_split(const T* line, int64_t n, T* halves) {
+CYNET_XINLINE void pool_split_even_odd(const T* line, int64_t n, T* halves) {
   CYNET_IVDEP
   for (int64_t j = 0; j < n; ++j) {
     halves[j] = line[2 * j];
@@ -46,7 +46,7 @@ CYNET_XINLINE void pool_split(const T* line, int64_t n, T* halves) {
 
 // out[i] = the reduction of the window at line[i * stride]. S: stride, K: kernel; 0: not constant.
 template <bool largest, int S, int K, typename T>
-CYNET_XINLINE void pool_slide(const T* line, T* out, int64_t n, int64_t stride, int64_t kernel) {
+CYNET_XINLINE void pool_windows(const T* line, T* out, int64_t n, int64_t stride, int64_t kernel) {
   const int64_t s = S ? S : stride;
   if constexpr (K > 0) {
     CYNET_IVDEP
@@ -65,17 +65,17 @@ CYNET_XINLINE void pool_slide(const T* line, T* out, int64_t n, int64_t stride, 
 }
 
 template <bool largest, int S, typename T>
-CYNET_XINLINE void pool_slide_by(const T* line, T* out, int64_t n, int64_t stride, int64_t kernel) {
-  if (kernel == 2) pool_slide<largest, S, 2>(line, out, n, stride, kernel);
-  else if (kernel == 3) pool_slide<largest, S, 3>(line, out, n, stride, kernel);
-  else pool_slide<largest, S, 0>(line, out, n, stride, kernel);
+CYNET_XINLINE void pool_dispatch(const T* line, T* out, int64_t n, int64_t stride, int64_t kernel) {
+  if (kernel == 2) pool_windows<largest, S, 2>(line, out, n, stride, kernel);
+  else if (kernel == 3) pool_windows<largest, S, 3>(line, out, n, stride, kernel);
+  else pool_windows<largest, S, 0>(line, out, n, stride, kernel);
 }
 
-// pool_slide for windows of three at stride 2; n is a multiple of 16.
+// pool_windows for windows of three at stride 2; n is a multiple of 16.
 template <bool largest, typename T>
-CYNET_XINLINE void pool_slide_three(const T* line, T* out, int64_t n) {
+CYNET_XINLINE void pool_windows_of_three(const T* line, T* out, int64_t n) {
   T halves[2 * POOL_HALF];
-  pool_split(line, n, halves);
+  pool_split_even_odd(line, n, halves);
   halves[n] = line[2 * n];
   CYNET_IVDEP
   for (int64_t i = 0; i < n; ++i) {
@@ -121,8 +121,8 @@ CYNET_XINLINE void pool_fold_by(const PoolShape& s, const T* x, const int64_t* b
 
 // Reduces [from, from + width) of the window's rows to one row; neutral outside of the plane.
 template <bool largest, typename T>
-CYNET_XINLINE void pool_fold(const PoolShape& s, const T* x, const int64_t* begin,
-                             const int64_t* end, int64_t from, int64_t width, T* line) {
+CYNET_XINLINE void pool_fold_rows(const PoolShape& s, const T* x, const int64_t* begin,
+                                  const int64_t* end, int64_t from, int64_t width, T* line) {
   const int64_t low = from < 0 ? -from : 0;
   const int64_t high = s.in_size[2] - from < width ? s.in_size[2] - from : width;
   const T* in = x + from + low;
@@ -136,7 +136,7 @@ CYNET_XINLINE void pool_fold(const PoolShape& s, const T* x, const int64_t* begi
 
 // Reduces a row.
 template <bool largest, typename T>
-CYNET_XINLINE T pool_along(const T* line, int64_t n) {
+CYNET_XINLINE T pool_reduce_line(const T* line, int64_t n) {
   if (n < 16) {
     T fold = line[0];
     for (int64_t i = 1; i < n; ++i) fold = pool_combine<largest>(fold, line[i]);
@@ -190,7 +190,7 @@ template <typename T, bool largest>
 void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
   if (is_window_whole_plane(s)) {
     const int64_t size = s.in_size[0] * s.in_size[1] * s.in_size[2];
-    T value = pool_along<largest>(x, size);
+    T value = pool_reduce_line<largest>(x, size);
     if (s.type == POOL_AVG) value /= static_cast<T>(size);
     y[0] = add ? y[0] + value : value;
     return;
@@ -211,7 +211,7 @@ void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
         const int64_t width = (n - 1) * stride + kernel;
         for (int64_t r = 0; r < rows; ++r) {
           pool_window(s, 1, h + r, begin + 1, end + 1);
-          pool_fold<largest>(s, x, begin, end, w * stride - s.pad[2], width, line + r * pitch);
+          pool_fold_rows<largest>(s, x, begin, end, w * stride - s.pad[2], width, line + r * pitch);
         }
         const int64_t all = (rows - 1) * each + n, behind = (rows - 1) * pitch + width;
         for (int i = 0; i < 64; ++i) line[behind + i] = T(0);
@@ -219,10 +219,10 @@ void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
         const bool there = each == out && s.type != POOL_AVG && !add;
         T* to = there ? y + h * out : values;
         const int64_t whole = there ? all : (all + 15) / 16 * 16;
-        if (stride == 1) pool_slide_by<largest, 1>(line, to, whole, stride, kernel);
-        else if (stride == 2 && kernel == 3) pool_slide_three<largest>(line, to, whole);
-        else if (stride == 2) pool_slide_by<largest, 2>(line, to, whole, stride, kernel);
-        else pool_slide_by<largest, 0>(line, to, all, stride, kernel);
+        if (stride == 1) pool_dispatch<largest, 1>(line, to, whole, stride, kernel);
+        else if (stride == 2 && kernel == 3) pool_windows_of_three<largest>(line, to, whole);
+        else if (stride == 2) pool_dispatch<largest, 2>(line, to, whole, stride, kernel);
+        else pool_dispatch<largest, 0>(line, to, all, stride, kernel);
         for (int64_t r = 0; r < rows && !there; ++r) {
           const int64_t high = deep * pool_window(s, 1, h + r, begin + 1, end + 1);
           pool_put(s, values + r * each, w, n, high, y + (h + r) * out + w, add);

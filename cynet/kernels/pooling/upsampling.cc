@@ -31,7 +31,7 @@ void enlarge(const T* x, T* y, int64_t height, int64_t width, int64_t scale, boo
 // Sums the scale x scale square of dy that belongs to each element of x. `fixed`: the scale, if the
 // compiler is to know it, and 0 otherwise.
 template <int fixed, typename T>
-CYNET_NOINLINE void sum_squares_of(const T* dy, T* dx, int64_t height, int64_t width, int64_t scale,
+CYNET_NOINLINE void sum_each_block(const T* dy, T* dx, int64_t height, int64_t width, int64_t scale,
                                    bool add) {
   if (fixed) scale = fixed;
   const int64_t small = width / scale;
@@ -62,8 +62,8 @@ void enlarge_row(const T* x, T* y, int64_t width, int64_t channels, int64_t step
 
 // The gradient of enlarge_row, from `scale` rows of `width` pixels.
 template <typename T>
-void sum_rows_of(const T* dy, T* dx, int64_t width, int64_t channels, int64_t step, int64_t scale,
-                 bool add) {
+void sum_row_block(const T* dy, T* dx, int64_t width, int64_t channels, int64_t step, int64_t scale,
+                   bool add) {
   if (!add) std::memset(dx, 0, width / scale * channels * sizeof(T));
   for (int64_t i = 0; i < scale; ++i)
     for (int64_t w = 0; w < width; ++w) {
@@ -84,7 +84,7 @@ void upsample_input(const Args& args, const Blob& small, const Blob& large, int6
       for (int64_t row = begin; row < end; ++row) {
         T *from = x + row * of_x, *to = y + row * of_y + offset;
         if (back) {
-          sum_rows_of(to, from, width, count, channels, scale, add);
+          sum_row_block(to, from, width, count, channels, scale, add);
           continue;
         }
         for (int64_t k = 0; k < scale; ++k)
@@ -97,8 +97,8 @@ void upsample_input(const Args& args, const Blob& small, const Blob& large, int6
   parallel_for(args.threads, batch * count, [=](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) {
       T* to = y + (plane / count * channels + offset + plane % count) * of_y;
-      if (back && scale == 2) sum_squares_of<2>(to, x + plane * of_x, height, width, scale, add);
-      else if (back) sum_squares_of<0>(to, x + plane * of_x, height, width, scale, add);
+      if (back && scale == 2) sum_each_block<2>(to, x + plane * of_x, height, width, scale, add);
+      else if (back) sum_each_block<0>(to, x + plane * of_x, height, width, scale, add);
       else enlarge(x + plane * of_x, to, height, width, scale, add);
     }
   });

@@ -22,8 +22,8 @@ CYNET_XINLINE void store_rounded(const float* v, T* out, int n) {
 }
 
 // Writes n <= SHORTS sums of the filters from f on to `out`, from index `at` on.
-CYNET_XINLINE void finish_rest(const int32_t* sums, int n, const Int8Epilogue& e, int64_t f,
-                               int64_t at, void* out) {
+CYNET_XINLINE void finish_last_sums(const int32_t* sums, int n, const Int8Epilogue& e, int64_t f,
+                                    int64_t at, void* out) {
   if (e.scale == nullptr) {
     int32_t* y = static_cast<int32_t*>(out) + at;
     for (int i = 0; i < n; ++i) {
@@ -52,19 +52,19 @@ CYNET_XINLINE void finish_rest(const int32_t* sums, int n, const Int8Epilogue& e
 typedef float Floats __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias));
 typedef int32_t Whole __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias));
 template <typename T>
-struct Narrow;
+struct ByteVec;
 template <>
-struct Narrow<uint8_t> {
+struct ByteVec<uint8_t> {
   typedef uint8_t type __attribute__((vector_size(WIDTH), aligned(1), may_alias));
 };
 template <>
-struct Narrow<int8_t> {
+struct ByteVec<int8_t> {
   typedef int8_t type __attribute__((vector_size(WIDTH), aligned(1), may_alias));
 };
 
 template <typename T>
 CYNET_XINLINE Floats as_floats(const T* p) {
-  const typename Narrow<T>::type narrow = *reinterpret_cast<const typename Narrow<T>::type*>(p);
+  const typename ByteVec<T>::type narrow = *reinterpret_cast<const typename ByteVec<T>::type*>(p);
   return __builtin_convertvector(__builtin_convertvector(narrow, Whole), Floats);
 }
 template <>
@@ -122,7 +122,7 @@ static void finish(const int32_t* sums, int64_t n, const Int8Epilogue& e, int64_
 #if defined(__GNUC__)
   if (n == SHORTS && e.scale) return finish_vectors(sums, e, f, at, out);
 #endif
-  finish_rest(sums, static_cast<int>(n), e, f, at, out);
+  finish_last_sums(sums, static_cast<int>(n), e, f, at, out);
 }
 
 // --- windows ------------------------------------------------------------
@@ -186,7 +186,7 @@ CYNET_XINLINE int64_t depth_of(const Int8Conv& c) {
 }
 
 // Makes the compiler finish a row's sums before the next row: all sums would not fit registers.
-CYNET_XINLINE void keep_order(Ints& a, Ints& b) {
+CYNET_XINLINE void prevent_reordering(Ints& a, Ints& b) {
 #if CYNET_LANES == 16
   __asm__ volatile("" : "+v"(a), "+v"(b));
 #elif defined(CYNET_X86_LEVELS)
@@ -215,7 +215,7 @@ CYNET_XINLINE void multiply_tile(const int16_t* rows, int64_t depth, const int16
         const Ints pair = broadcast_pair(rows + r * depth + k + 2 * u);
         total[u][r][0] = add_ints(total[u][r][0], pair_products(pair, left));
         total[u][r][1] = add_ints(total[u][r][1], pair_products(pair, right));
-        keep_order(total[u][r][0], total[u][r][1]);
+        prevent_reordering(total[u][r][0], total[u][r][1]);
       }
     }
   }

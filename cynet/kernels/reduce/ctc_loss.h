@@ -51,10 +51,10 @@ inline int64_t ctc_thread_elements(const CTCShape& s, bool backward) {
 // shift[t, b] = the logarithm of the sum of e^x over the classes. With dx also
 // dx (+)= dy[b] softmax(x), and zeros behind the times and for samples without alignment.
 template <typename T>
-void ctc_shifts(int level, const CTCShape& s, const T* x, T* shift, const T* dy, T* dx, bool add,
-                int threads) {
+void ctc_log_sums(int level, const CTCShape& s, const T* x, T* shift, const T* dy, T* dx, bool add,
+                  int threads) {
   typedef void (*Row)(const T* x, int64_t n, T* shift, T dy, T* dx, bool add);
-  static const Row rows[] = CYNET_AT_LEVELS(ctc_shift<T>);
+  static const Row rows[] = CYNET_AT_LEVELS(ctc_log_sum<T>);
   const Row row = rows[sizeof(T) == sizeof(float) ? level : BASELINE];
   parallel_for(threads, s.steps * s.batch, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -76,7 +76,7 @@ void ctc_forward(int level, const CTCShape& s, const T* x, T* y, bool add, T* sp
   static const Sample samples[] = CYNET_AT_LEVELS(ctc_likelihood<T>);
   const Sample sample = samples[sizeof(T) == sizeof(float) ? level : BASELINE];
   T* const scratches = space + ctc_shared_elements(s);
-  ctc_shifts<T>(level, s, x, space, nullptr, nullptr, false, threads);
+  ctc_log_sums<T>(level, s, x, space, nullptr, nullptr, false, threads);
   const int parts = threads < s.batch ? threads : static_cast<int>(s.batch);
   for_parts(parts, [&](int64_t part) {
     for (int64_t b = s.batch * part / parts; b < s.batch * (part + 1) / parts; ++b) {
@@ -97,7 +97,7 @@ void ctc_backward(int level, const CTCShape& s, const T* dy, const T* x, T* dx, 
   static const Sample samples[] = CYNET_AT_LEVELS(ctc_gradient<T>);
   const Sample sample = samples[sizeof(T) == sizeof(float) ? level : BASELINE];
   T* const scratches = space + ctc_shared_elements(s);
-  ctc_shifts(level, s, x, space, dy, dx, add, threads);
+  ctc_log_sums(level, s, x, space, dy, dx, add, threads);
   const int parts = threads < s.batch ? threads : static_cast<int>(s.batch);
   for_parts(parts, [&](int64_t part) {
     for (int64_t b = s.batch * part / parts; b < s.batch * (part + 1) / parts; ++b)

@@ -5,7 +5,7 @@
 // all, so that the numbers stay small and floats precise.
 
 template <typename T>
-void ctc_shift(const T* x, int64_t n, T* shift, T dy, T* dx, bool add) {
+void ctc_log_sum(const T* x, int64_t n, T* shift, T dy, T* dx, bool add) {
   const T top = largest(x, n, 1, T(1));
   const T all = top + math::log(exp_sum<false>(x, dx, n, 1, T(1), top));
   *shift = all;
@@ -57,7 +57,7 @@ struct CTCSample {
   }
 
   // Fills `chance`, and returns the log probability of the blank.
-  CYNET_XINLINE T take(int64_t t) const {
+  CYNET_XINLINE T read_step(int64_t t) const {
     for (int64_t i = 0; i < n; ++i) chance[i] = at(t, label[i]);
     chance[n] = 0;
     return at(t, blank);
@@ -77,7 +77,7 @@ CYNET_XINLINE T ctc_normalize(T* blanks, T* labels, int64_t n) {
 
 // The first step.
 template <typename T>
-CYNET_XINLINE void ctc_begin(const CTCSample<T>& s, T* blanks, T* labels) {
+CYNET_XINLINE void ctc_first_step(const CTCSample<T>& s, T* blanks, T* labels) {
   for (int64_t i = 0; i <= s.n; ++i) blanks[i] = labels[i] = ctc_log_zero<T>();
   blanks[0] = s.at(0, s.blank);
   if (s.n > 0) labels[0] = s.at(0, s.label[0]);
@@ -86,9 +86,9 @@ CYNET_XINLINE void ctc_begin(const CTCSample<T>& s, T* blanks, T* labels) {
 
 // Log probabilities of the next step, from the states of the step before.
 template <typename T>
-CYNET_XINLINE void ctc_follow(const CTCSample<T>& s, int64_t t, const T* blanks, const T* labels,
-                              T* next_blanks, T* next_labels) {
-  const T blank = s.take(t);
+CYNET_XINLINE void ctc_next_step(const CTCSample<T>& s, int64_t t, const T* blanks, const T* labels,
+                                 T* next_blanks, T* next_labels) {
+  const T blank = s.read_step(t);
   CYNET_IVDEP
   for (int64_t i = 0; i <= s.n; ++i) {
     const T before = labels[i - 1];
@@ -100,13 +100,13 @@ CYNET_XINLINE void ctc_follow(const CTCSample<T>& s, int64_t t, const T* blanks,
 
 // The log probability of the last two states, those at which a sequence may end.
 template <typename T>
-CYNET_XINLINE T ctc_end(const T* blanks, const T* labels, int64_t n) {
+CYNET_XINLINE T ctc_end_probability(const T* blanks, const T* labels, int64_t n) {
   return n > 0 ? ctc_sum(blanks[n], labels[n - 1]) : blanks[0];
 }
 
 // Returns minus infinity for a log probability at or near log(0).
 template <typename T>
-CYNET_XINLINE double ctc_total(double total) {
+CYNET_XINLINE double ctc_zero_to_infinity(double total) {
   return total <= static_cast<double>(ctc_log_zero<T>()) / 2
              ? -std::numeric_limits<double>::infinity()
              : total;
@@ -122,17 +122,17 @@ double ctc_likelihood(const CTCShape& shape, int64_t b, const T* x, const T* shi
   T* next_blanks = scratch + 4 * row;
   T* next_labels = scratch + 5 * row + 1;
   if (shape.times[b] == 0) return 0;  // loss of a sequence of 0 steps without labels
-  ctc_begin(s, blanks, labels);
+  ctc_first_step(s, blanks, labels);
   double total = ctc_normalize(blanks, labels, s.n);
   for (int64_t t = 1; t < shape.times[b]; ++t) {
-    ctc_follow(s, t, blanks, labels, next_blanks, next_labels);
+    ctc_next_step(s, t, blanks, labels, next_blanks, next_labels);
     total += ctc_normalize(next_blanks, next_labels, s.n);
     T* const free_blanks = blanks;
     T* const free_labels = labels;
     blanks = next_blanks, labels = next_labels;
     next_blanks = free_blanks, next_labels = free_labels;
   }
-  return ctc_total<T>(total + ctc_end(blanks, labels, s.n));
+  return ctc_zero_to_infinity<T>(total + ctc_end_probability(blanks, labels, s.n));
 }
 
 // dx[t, b, k] -= dy * probability of class k; needs 2 rows of memory for each step, and 8.
@@ -151,13 +151,13 @@ void ctc_gradient(const CTCShape& shape, int64_t b, T dy, const T* x, const T* s
   double total = 0;
   for (int64_t t = 0; t < times; ++t) {
     T* const here = from + 2 * row * t;
-    if (t == 0) ctc_begin(s, here, here + row + 1);
-    else ctc_follow(s, t, here - 2 * row, here - row + 1, here, here + row + 1);
+    if (t == 0) ctc_first_step(s, here, here + row + 1);
+    else ctc_next_step(s, t, here - 2 * row, here - row + 1, here, here + row + 1);
     total += ctc_normalize(here, here + row + 1, s.n);
-    if (t == times - 1) total += ctc_end(here, here + row + 1, s.n);
+    if (t == times - 1) total += ctc_end_probability(here, here + row + 1, s.n);
   }
   // without a possible alignment there is no gradient
-  if (ctc_total<T>(total) < std::numeric_limits<double>::lowest())
+  if (ctc_zero_to_infinity<T>(total) < std::numeric_limits<double>::lowest())
     dy = std::numeric_limits<T>::quiet_NaN();
   for (int64_t i = 0; i <= s.n + 1; ++i) blanks[i] = labels[i] = ctc_log_zero<T>();
   blanks[s.n] = 0;
@@ -180,7 +180,7 @@ void ctc_gradient(const CTCShape& shape, int64_t b, T dy, const T* x, const T* s
     to[s.blank] -= factor * of_blank;
     for (int64_t i = 0; i < s.n; ++i) to[s.label[i]] -= factor * share[row + i];
     if (t == 0) break;
-    const T blank = s.take(t);
+    const T blank = s.read_step(t);
     for (int64_t i = 0; i <= s.n; ++i) {
       after_blanks[i] = blank + blanks[i];
       after_labels[i] = s.chance[i] + labels[i];

@@ -13,7 +13,7 @@
 namespace cynet {
 
 // The number of ranges of an array that are summed separately.
-constexpr int64_t WHOLE_PARTS = 64;
+constexpr int64_t WHOLE_PARTS = 64;  // partial sums of an array
 
 template <typename T>
 double sum_range_squares(const T* x, int64_t begin, int64_t end) {

@@ -147,10 +147,10 @@ struct GeneralizedNegativeBinomialDensity {  // k = 1 / alpha, p = 1 / (1 + mu a
 
 // e^log; a constant for the uniform distribution.
 template <typename Law>
-inline double density_of(const Law&, double log) {
+inline double density_from_log(const Law&, double log) {
   return std::exp(log);
 }
-inline double density_of(const UniformDensity& law, double log) {
+inline double density_from_log(const UniformDensity& law, double log) {
   return log == law.constant ? law.share : std::exp(log);
 }
 
@@ -173,7 +173,7 @@ inline void density_forward(int threads, bool log, int64_t n, int64_t each, cons
       }
       for (; i < stop; ++i) {
         const double value = law.log(x[i]);
-        const T made = static_cast<T>(log ? value : density_of(law, value));
+        const T made = static_cast<T>(log ? value : density_from_log(law, value));
         out[i] = add ? out[i] + made : made;
       }
     }
@@ -190,7 +190,7 @@ inline void density_backward(int threads, bool log, int64_t n, int64_t each, con
       double sum_a = 0, sum_b = 0;
       for (int64_t i = k * each; i < (k + 1) * each; ++i) {
         const LogDensity at = law.log_and_derivatives(x[i]);
-        const double factor = static_cast<double>(g[i]) * (log ? 1 : density_of(law, at.log));
+        const double factor = static_cast<double>(g[i]) * (log ? 1 : density_from_log(law, at.log));
         // the gradient is 0 outside of the support
         if (dx) {
           const T made = static_cast<T>(at.dx == 0 ? 0 : factor * at.dx);

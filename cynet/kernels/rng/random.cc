@@ -81,7 +81,7 @@ void multinomial(const Args& args) {
   int64_t* choices = reinterpret_cast<int64_t*>(sums + data.size);
   const int64_t bad = running_sums(weights, sums, rows, k);
   if (bad >= 0) return args.fail(bad);
-  choose(args.seed, args.stream, sums, rows, k, each, choices, args.threads);
+  draw_choice(args.seed, args.stream, sums, rows, k, each, choices, args.threads);
   if (args.wanted[0])
     call_for_dtype(out.dtype, [&](auto zero) {
       auto* to = args.output<decltype(zero)>(0);

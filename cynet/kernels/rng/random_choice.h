@@ -48,8 +48,8 @@ inline int64_t running_sums(const T* weights, double* sums, int64_t rows, int64_
 }
 
 // choices[i] = the index of the entry that uniform number i selects; `each` draws from every row.
-inline void choose(uint64_t seed, uint64_t stream, const double* sums, int64_t rows, int64_t k,
-                   int64_t each, int64_t* choices, int threads) {
+inline void draw_choice(uint64_t seed, uint64_t stream, const double* sums, int64_t rows, int64_t k,
+                        int64_t each, int64_t* choices, int threads) {
   const Philox key(seed, stream);
   parallel_for(threads, rows * each, [=, &key](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

@@ -23,7 +23,7 @@ enum Distribution {
 };
 
 // Random words of one element, for distributions with rejection: block = element + attempt << 40.
-static const uint64_t ATTEMPT_STRIDE = (uint64_t)1 << 40;
+static const uint64_t ATTEMPT_STRIDE = (uint64_t)1 << 40;  // blocks between attempts
 
 struct ElementStream {
   const Philox& key;

@@ -29,18 +29,18 @@ cdef void recurrent_pack(Recurrence* r, bint backward, void* to) noexcept nogil:
     cpp_pack(cpu_level(), backward, r[0], to)
 
 
-cdef int _threads(const Recurrence* r) noexcept nogil:
+cdef int _thread_count(const Recurrence* r) noexcept nogil:
     return threads_for(r.steps * r.batch * r.hidden * r.hidden * gates_of(r.mode) // 8)
 
 
 cdef void recurrent_forward(Recurrence* r) noexcept nogil:
     r.gemm = gemm[double]
-    cpp_forward(cpu_level(), _threads(r), r[0])
+    cpp_forward(cpu_level(), _thread_count(r), r[0])
 
 
 cdef void recurrent_backward(Recurrence* r) noexcept nogil:
     r.gemm = gemm[double]
-    cpp_backward(cpu_level(), _threads(r), r[0])
+    cpp_backward(cpu_level(), _thread_count(r), r[0])
 
 
 cdef bint is_first_gradient_zero(const Recurrence* r) noexcept nogil:

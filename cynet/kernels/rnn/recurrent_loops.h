@@ -116,10 +116,10 @@ inline bool is_first_gradient_zero(const Recurrence& r) {
 
 // LSTM cells are stored unclipped. Like cuDNN, CLIP bounds them where they are used.
 template <bool CLIP, typename T>
-struct Cells {
+struct CellClipping {
   T low, high;
   bool clip_nan;
-  explicit Cells(const Recurrence& r)
+  explicit CellClipping(const Recurrence& r)
       : low(static_cast<T>(r.clip_min)), high(static_cast<T>(r.clip_max)), clip_nan(r.clip_nan) {}
   T clipped_cell(T c) const {
     if (!CLIP) return c;
@@ -133,7 +133,7 @@ struct Cells {
 template <bool CLIP, typename T>
 inline void lstm_gates(const Recurrence& r, T* gates, const T* c_before, T* c, T* h) {
   const int64_t n = r.hidden;
-  const Cells<CLIP, T> cells(r);
+  const CellClipping<CLIP, T> cells(r);
   T *in = gates, *forget = gates + n, *cell = gates + 2 * n, *out = gates + 3 * n;
   CYNET_IVDEP
   for (int64_t j = 0; j < n; ++j) {
@@ -248,7 +248,7 @@ inline void lstm_gradient(const Recurrence& r, const T* gates, const T* c_before
                           const T* dh, T* dc, T* sums) {
   const int64_t n = r.hidden;
   const T *in = gates, *forget = gates + n, *cell = gates + 2 * n, *out = gates + 3 * n;
-  const Cells<CLIP, T> cells(r);
+  const CellClipping<CLIP, T> cells(r);
   CYNET_IVDEP
   for (int64_t j = 0; j < n; ++j) {
     const T t = math::tanh(cells.clipped_cell(c[j])), o = out[j], d = dh[j] * o;
@@ -293,7 +293,7 @@ inline void plain_gradient(const Recurrence& r, const T* h, const T* dh, T* sums
 
 template <bool WRITTEN, typename T>
 inline void prefetch_all(const T* p, int64_t n) {
-  for (int64_t j = 0; j < n; j += 64 / sizeof(T)) fetch<WRITTEN>(p + j);
+  for (int64_t j = 0; j < n; j += 64 / sizeof(T)) prefetch_line<WRITTEN>(p + j);
 }
 
 template <typename T>

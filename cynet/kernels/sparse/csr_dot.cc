@@ -58,7 +58,7 @@ CYNET_XINLINE void csr_dot_terms(const Source& from, int64_t begin, int64_t end,
     *out = from.width == 1 ? csr_dot_single<T>(from, begin, end, rhs, 1)
                            : csr_dot_single<T>(from, begin, end, rhs, from.width);
   } else {
-    Pack<T, N, CYNET_LANES * 4> sum;
+    RegisterSums<T, N, CYNET_LANES * 4> sum;
     for (int64_t k = begin; k < end; ++k) {
       if (N >= 8 && k + CSR_AHEAD < from.end)
         prefetch<N * sizeof(T)>(rhs + from.indices[k + CSR_AHEAD] * from.width);

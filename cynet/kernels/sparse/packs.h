@@ -10,7 +10,7 @@ namespace cynet {
 
 // Accumulates N sums of products; vectors have BYTES bytes.
 template <typename T, int N, int BYTES, typename = void>
-struct Pack {
+struct RegisterSums {
   T at[N] = {};
   CYNET_XINLINE void add_product(T value, const T* row) {
     for (int j = 0; j < N; ++j) at[j] += value * row[j];
@@ -28,7 +28,7 @@ struct PackVector {
 };
 
 template <typename T, int N, int BYTES>
-struct Pack<T, N, BYTES, typename std::enable_if<N * sizeof(T) % BYTES == 0>::type> {
+struct RegisterSums<T, N, BYTES, typename std::enable_if<N * sizeof(T) % BYTES == 0>::type> {
   typedef typename PackVector<T, BYTES>::type Vector;
   typedef typename PackVector<T, BYTES>::loose Loose;
   enum { EACH = BYTES / sizeof(T) };

@@ -117,7 +117,7 @@ static void openmp_barrier() {
   }
   const int64_t begin = now_ns(), until = begin + BRIEF_NS;
   for (int spins = 1; openmp_team.round.load() == round; ++spins) {
-    relax();
+    pause_cpu();
     if (spins % 32 == 0 && now_ns() > until) sleep_while(&openmp_team.round, round);
   }
   const int64_t stood = now_ns() - begin;  // time at the barrier, which is no work

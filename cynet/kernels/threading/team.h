@@ -38,10 +38,10 @@ constexpr int64_t STOLEN_NS = 100000;  // a spinning thread that misses this muc
 constexpr int64_t CREDIT_NS = 4000000;
 constexpr int64_t LOSS_NS = 1000000;  // loss beyond the credit after which the team pauses
 constexpr int64_t MAX_PAUSE_FACTOR = 64;  // maximum pause in multiples of the loss: costs 1.5 %
-constexpr int64_t MAX_PAUSE_NS = 1000000000;
+constexpr int64_t MAX_PAUSE_NS = 1000000000;  // longest pause of a team that cost time
 constexpr int64_t RETRY_NS = 1000000000;  // pause after a thread could not be made
 
-struct alignas(128) Slot {
+struct alignas(128) LoopSlot {
   std::atomic<uint64_t> open;  // shares that no thread has begun
   std::atomic<uint32_t> left;  // shares that are not done
   std::atomic<uint32_t> sleeps;  // the caller sleeps on `left`
@@ -58,7 +58,7 @@ struct alignas(128) Slot {
 // A pause after helpers have cost time: as long as the loss, and up to MAX_PAUSE_FACTOR times as
 // long if losses follow each other. So a thread that misses its core once, as on any machine, costs
 // little, and one that has none costs 1.5 %.
-struct Pause {
+struct TeamPause {
   std::atomic<int64_t> until;
   std::atomic<int64_t> factor;
 
@@ -76,14 +76,14 @@ struct Pause {
 };
 
 struct Team {
-  Slot slots[MAX_SLOTS];
+  LoopSlot slots[MAX_SLOTS];
   alignas(128) std::atomic<int> used{1};  // all slots that were ever taken have lower indices
   std::atomic<int> limit;  // threads that one loop may use
   std::atomic<int> helpers;  // threads made
   std::atomic<int> making;
   std::atomic<int64_t> retry_at;
-  Pause spinning;  // pause in which helpers do not spin
-  Pause sharing;  // pause in which loops run on their callers alone
+  TeamPause spinning;  // pause in which helpers do not spin
+  TeamPause sharing;  // pause in which loops run on their callers alone
   std::atomic<int64_t> credit;
   alignas(128) std::atomic<uint32_t> bell;  // the word that helpers sleep on
   std::atomic<int> sleepers;
@@ -92,7 +92,7 @@ struct Team {
 static Team team;
 static thread_local bool inside = false;  // a share of a loop
 
-static inline void relax() {
+static inline void pause_cpu() {
 #if defined(__x86_64__) || defined(_M_X64)
   _mm_pause();
 #elif defined(__aarch64__)
@@ -118,7 +118,7 @@ static inline void set_float_control(unsigned control) {
 
 // ---- shares
 
-static void run_share(const Slot& slot, int share) {
+static void run_share(const LoopSlot& slot, int share) {
   const int parts = slot.parts, shares = slot.shares;
   const int first = static_cast<int>(static_cast<int64_t>(parts) * share / shares);
   const int end = static_cast<int>(static_cast<int64_t>(parts) * (share + 1) / shares);
@@ -126,7 +126,7 @@ static void run_share(const Slot& slot, int share) {
 }
 
 // Claims a share for the calling thread: `wanted` if it is open, else the first open one, else -1.
-static inline int claim_share(Slot& slot, int wanted) {
+static inline int claim_share(LoopSlot& slot, int wanted) {
   uint64_t open = slot.open.load(std::memory_order_relaxed);
   while (open) {
     int share = wanted;
@@ -149,10 +149,10 @@ static inline bool has_work() {
 }
 
 // Runs shares, first `wanted`, until none is open.
-static void help(int wanted) {
+static void help_callers(int wanted) {
   const int used = team.used.load(std::memory_order_acquire);
   for (int i = 0; i < used; ++i) {
-    Slot& slot = team.slots[i];
+    LoopSlot& slot = team.slots[i];
     int share;
     while ((share = claim_share(slot, wanted)) >= 0) {
       const int64_t begin = now_ns();
@@ -174,7 +174,7 @@ static bool look_for_work() {
   for (;;) {
     for (int i = 0; i < 16; ++i) {
       if (has_work()) return true;
-      relax();
+      pause_cpu();
     }
     const int64_t now = now_ns();
     if (now - last > STOLEN_NS) {
@@ -189,7 +189,7 @@ static bool look_for_work() {
 static void run_helper(int id) {
   inside = true;
   for (;;) {
-    help(id % MAX_SHARES);
+    help_callers(id % MAX_SHARES);
     if (look_for_work()) continue;
     const uint32_t rung = team.bell.load();
     team.sleepers.fetch_add(1);
@@ -240,10 +240,10 @@ static inline bool is_team_paused() {
 }
 
 // Returns a free slot, or NULL if there are as many callers as helpers: all cores have work then.
-static Slot* take_slot() {
+static LoopSlot* claim_slot() {
   const int helpers = team.helpers.load(std::memory_order_relaxed);
   for (int i = 1; i < MAX_SLOTS && i <= helpers; ++i) {
-    Slot& slot = team.slots[i];
+    LoopSlot& slot = team.slots[i];
     if (slot.taken.load(std::memory_order_relaxed) || slot.taken.exchange(1)) continue;
     int used = team.used.load(std::memory_order_relaxed);
     while (used <= i && !team.used.compare_exchange_weak(used, i + 1)) {
@@ -254,13 +254,13 @@ static Slot* take_slot() {
 }
 
 // Waits for helpers: spins as long as the caller's own shares took, then sleeps and frees the core.
-static void wait_for_shares(Slot& slot, int64_t start, int64_t own) {
+static void wait_for_shares(LoopSlot& slot, int64_t start, int64_t own) {
   int64_t spin_ns = own < WAIT_NS ? own + BRIEF_NS : WAIT_NS;
   if (team.spinning.is_lasting(start)) spin_ns = BRIEF_NS;
   uint32_t left;
   int spins = 0;
   while ((left = slot.left.load(std::memory_order_acquire)) != 0) {
-    relax();
+    pause_cpu();
     if (++spins % 32 == 0 && now_ns() - start > spin_ns) break;
   }
   if (!left) return;
@@ -272,7 +272,7 @@ static void wait_for_shares(Slot& slot, int64_t start, int64_t own) {
 // Measures the time gained by helpers. Shares are alike, so the fastest shows the time of one on a
 // core of its own: the gain is the time of all shares at that pace, minus the elapsed time. A
 // helper that took the caller's core gains nothing. After losses the team rests.
-static void measure_gain(const Slot& slot, int64_t own, int mine, int64_t now) {
+static void measure_gain(const LoopSlot& slot, int64_t own, int mine, int64_t now) {
   const int theirs = slot.shares - mine;
   int64_t alone = own * slot.shares / mine;
   if (theirs) {
@@ -295,7 +295,7 @@ static void run_alone(int parts, PartFunction function, void* arg) {
   inside = before;
 }
 
-static void fill_slot(Slot& slot, int parts, int shares, PartFunction function, void* arg) {
+static void fill_slot(LoopSlot& slot, int parts, int shares, PartFunction function, void* arg) {
   slot.parts = parts, slot.shares = shares;
   slot.function = function, slot.arg = arg;
   slot.control = float_control();
@@ -306,7 +306,7 @@ static void fill_slot(Slot& slot, int parts, int shares, PartFunction function, 
 }
 
 // Opens all shares but the first, which the caller runs, and wakes helpers.
-static void open_shares(Slot& slot) {
+static void open_shares(LoopSlot& slot) {
   const int shares = slot.shares;
   slot.open.store(~static_cast<uint64_t>(0) >> (MAX_SHARES - shares) & ~static_cast<uint64_t>(1));
   const int asleep = team.sleepers.load();
@@ -318,7 +318,7 @@ static void open_shares(Slot& slot) {
 }
 
 // Called after the caller's first share: runs the unclaimed shares, and waits for the rest.
-static void close_shares(Slot& slot) {
+static void close_shares(LoopSlot& slot) {
   int mine = 1;
   for (int share; (share = claim_share(slot, 0)) >= 0; ++mine) run_share(slot, share);
   const int64_t done = now_ns(), own = done - slot.woken;
@@ -331,9 +331,9 @@ static void close_shares(Slot& slot) {
 static void run_parts(int parts, PartFunction function, void* arg) {
   const int limit = team.limit.load(std::memory_order_relaxed);
   const int shares = parts < MAX_SHARES ? parts : MAX_SHARES;
-  Slot* slot = nullptr;
+  LoopSlot* slot = nullptr;
   if (!inside && !is_team_paused() && start_helpers((shares < limit ? shares : limit) - 1))
-    slot = take_slot();
+    slot = claim_slot();
   if (!slot) return run_alone(parts, function, arg);
   fill_slot(*slot, parts, shares, function, arg);
   open_shares(*slot);
@@ -347,7 +347,7 @@ static void run_parts(int parts, PartFunction function, void* arg) {
 // ---- forks: a child has no helpers, and no loop is on its way but the forking thread's own
 
 static void forget_team() {
-  for (Slot& slot : team.slots) {
+  for (LoopSlot& slot : team.slots) {
     slot.open.store(0);
     slot.left.store(0);
     slot.sleeps.store(0);

@@ -3,11 +3,11 @@
 import os
 import sys
 
-_flags = sys.getdlopenflags()
-sys.setdlopenflags(_flags | os.RTLD_GLOBAL)  # cynet_run_parts (parallel.h)
+_dlopen_flags = sys.getdlopenflags()
+sys.setdlopenflags(_dlopen_flags | os.RTLD_GLOBAL)  # cynet_run_parts (parallel.h)
 try:
     from ..parallel import get_num_threads, set_num_threads
 finally:
-    sys.setdlopenflags(_flags)
+    sys.setdlopenflags(_dlopen_flags)
 
 __all__ = ["get_num_threads", "set_num_threads"]

@@ -19,9 +19,9 @@ CYNET_PARAMS(Adafactor, ADAFACTOR_FIELDS)
 enum : int64_t { ADA_COLUMNS = 1024, ADA_GROUPS = 16, ADA_BLOCK = 4096 };
 
 // A weight as a matrix in tiles of some rows by ADA_COLUMNS columns.
-struct AdaTiles {
+struct AdafactorTiles {
   int64_t rows, columns, high, groups, across;
-  explicit AdaTiles(const Blob& weight) {
+  explicit AdafactorTiles(const Blob& weight) {
     rows = weight.shape[0], columns = rows ? weight.size / rows : 0;
     high = std::max<int64_t>(1, (rows + ADA_GROUPS - 1) / ADA_GROUPS);
     groups = (rows + high - 1) / high, across = (columns + ADA_COLUMNS - 1) / ADA_COLUMNS;
@@ -32,7 +32,7 @@ struct AdaTiles {
 // Bytes for doubles (sums of squares per tile, per row and tile, factors of rows), then for sums
 // and factors of columns.
 static int64_t adafactor_workspace_bytes(const Args& args) {
-  const AdaTiles t(*args.in[0]);
+  const AdafactorTiles t(*args.in[0]);
   const int64_t doubles = 2 * t.tiles() + t.rows * t.across + t.rows;
   return (doubles + (t.groups + 1) * t.columns) * sizeof(double);
 }
@@ -73,7 +73,7 @@ enum : int64_t { ADA_LANES = 4 * CYNET_LANES };
 
 // Calls take(i, k) for n elements; k is the lane of ADA_LANES partial sums.
 template <class Take>
-CYNET_XINLINE void ada_lanes(int64_t n, const Take& take) {
+CYNET_XINLINE void for_ada_lanes(int64_t n, const Take& take) {
   int64_t i = 0;
   for (; i + ADA_LANES <= n; i += ADA_LANES) {
     CYNET_IVDEP
@@ -82,7 +82,7 @@ CYNET_XINLINE void ada_lanes(int64_t n, const Take& take) {
   for (; i < n; ++i) take(i, 0);
 }
 template <typename T>
-CYNET_XINLINE double ada_total(const T* lanes) {
+CYNET_XINLINE double sum_ada_lanes(const T* lanes) {
   double total = 0;
   for (int64_t k = 0; k < ADA_LANES; ++k) total += static_cast<double>(lanes[k]);
   return total;
@@ -93,7 +93,7 @@ template <typename W>
 void adafactor(const Args& args) {
   typedef typename ComputeType<W>::type T;
   const Adafactor& p = args.as<Adafactor>();
-  const AdaTiles t(*args.in[0]);
+  const AdafactorTiles t(*args.in[0]);
   const W *w = args.input<W>(0), *g = args.input<W>(1);
   W* y = args.output<W>(0);
   if (!y || args.in[0]->size == 0) return;
@@ -116,17 +116,17 @@ void adafactor(const Args& args) {
       for (int64_t row = group * t.high; row < last; ++row) {
         const int64_t at = row * t.columns + first;
         T lanes[ADA_LANES] = {}, own[ADA_LANES] = {};
-        ada_lanes(n, [&](int64_t i, int64_t k) {
+        for_ada_lanes(n, [&](int64_t i, int64_t k) {
           const T d = clamp(rescale * static_cast<T>(g[at + i]), clip);
           sums[i] += d * d, lanes[k] += d * d;
         });
-        of_rows[row * t.across + across] = ada_total(lanes);
+        of_rows[row * t.across + across] = sum_ada_lanes(lanes);
         if (!scales) continue;
-        ada_lanes(n, [&](int64_t i, int64_t k) {
+        for_ada_lanes(n, [&](int64_t i, int64_t k) {
           const T v = static_cast<T>(w[at + i]);
           own[k] += v * v;
         });
-        weight += ada_total(own);
+        weight += sum_ada_lanes(own);
       }
       squares[2 * tile] = weight;
     }
@@ -162,11 +162,11 @@ void adafactor(const Args& args) {
         const int64_t at = row * t.columns + first;
         const T of_row = T(row_factor[row]);
         T lanes[ADA_LANES] = {};
-        ada_lanes(n, [&](int64_t i, int64_t k) {
+        for_ada_lanes(n, [&](int64_t i, int64_t k) {
           const T d = clamp(rescale * static_cast<T>(g[at + i]), clip) * of_row * across[i];
           lanes[k] += d * d;
         });
-        step += ada_total(lanes);
+        step += sum_ada_lanes(lanes);
       }
       squares[2 * tile + 1] = step;
     }
@@ -225,13 +225,13 @@ void adafactor_vector(const Args& args) {
         means[i] = mean;
         moves[i] = d / std::sqrt(mean);
       }
-      ada_lanes(n, [&](int64_t i, int64_t k) { lanes[k] += moves[at + i] * moves[at + i]; });
+      for_ada_lanes(n, [&](int64_t i, int64_t k) { lanes[k] += moves[at + i] * moves[at + i]; });
       if (scales)
-        ada_lanes(n, [&](int64_t i, int64_t k) {
+        for_ada_lanes(n, [&](int64_t i, int64_t k) {
           const T v = static_cast<T>(w[at + i]);
           own[k] += v * v;
         });
-      squares[2 * block] = ada_total(own), squares[2 * block + 1] = ada_total(lanes);
+      squares[2 * block] = sum_ada_lanes(own), squares[2 * block + 1] = sum_ada_lanes(lanes);
     }
   });
   double weight = 0, step = 0;

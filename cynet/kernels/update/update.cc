@@ -5,13 +5,13 @@
 namespace cynet {
 
 // HOST_ONLY: for optimizers whose rates follow from norms; GPU_MASTER: on float32 masters, too
-enum Gpu { HOST_ONLY, GPU, GPU_MASTER };
+enum GpuSupport { HOST_ONLY, GPU, GPU_MASTER };
 
 struct UpdateRow {
   const char* name;
   int states;  // number of states that the rule reads and writes
   bool rests;
-  Gpu gpu;
+  GpuSupport gpu;
   // float, double, half, bfloat16; half and bfloat16 with a float master
   UpdateLoop loop[N_REQ][6][N_LEVEL];
 };

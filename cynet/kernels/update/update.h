@@ -271,10 +271,10 @@ struct hold {  // leaves the weight unchanged
 
 // True if the rule's output is a step, not a weight: it has the states' type.
 template <class R>
-constexpr bool gives_step = std::is_same<R, lamb_step>::value;
+constexpr bool outputs_step = std::is_same<R, lamb_step>::value;
 // True if the rule leaves its states unchanged.
 template <class R>
-constexpr bool only_reads = std::is_same<R, lamb_move>::value;
+constexpr bool only_reads_states = std::is_same<R, lamb_move>::value;
 // True if the rule divides by the rate; a rate of 0 then changes nothing.
 template <class R>
 constexpr bool divides_by_rate = std::is_same<R, ftrl>::value || std::is_same<R, ftml>::value;
@@ -288,7 +288,7 @@ struct unchanged_weight {
 };
 // True if the rule's gradient has the type of its states.
 template <class R>
-constexpr bool takes_step = std::is_same<R, along>::value;
+constexpr bool takes_computed_step = std::is_same<R, along>::value;
 
 }  // namespace cynet
 

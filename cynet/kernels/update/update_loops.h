@@ -35,8 +35,8 @@ void update_loop(int threads, const UpdateParams& params, const UpdateArrays& ar
     if (rule.lr == T(0))
       return update_loop<unchanged_weight<R>, W, S, T, master, add>(threads, params, arrays, n);
   }
-  typedef typename std::conditional<takes_step<R>, S, W>::type G;
-  typedef typename std::conditional<gives_step<R>, S, W>::type O;
+  typedef typename std::conditional<takes_computed_step<R>, S, W>::type G;
+  typedef typename std::conditional<outputs_step<R>, S, W>::type O;
   const W* weight = static_cast<const W*>(arrays.weight);
   const G* grad = static_cast<const G*>(arrays.grad);
   O* out = static_cast<O*>(arrays.out);
@@ -53,10 +53,10 @@ void update_loop(int threads, const UpdateParams& params, const UpdateArrays& ar
       T c = R::N > 2 ? static_cast<T>(s2[i]) : T(0);
       const T before = master ? exact[i] : static_cast<T>(weight[i]);
       const T next = R::template step<T>(p, before, static_cast<T>(grad[i]), a, b, c);
-      if (R::N > 0 && !only_reads<R>) s0[i] = static_cast<S>(a);
-      if (R::N > 1 && !only_reads<R>) s1[i] = static_cast<S>(b);
+      if (R::N > 0 && !only_reads_states<R>) s0[i] = static_cast<S>(a);
+      if (R::N > 1 && !only_reads_states<R>) s1[i] = static_cast<S>(b);
       if (R::N > 2) s2[i] = static_cast<S>(c);
-      if (master && !gives_step<R>) exact[i] = next;
+      if (master && !outputs_step<R>) exact[i] = next;
       out[i] = static_cast<O>(add ? static_cast<T>(out[i]) + next : next);
     }
   };

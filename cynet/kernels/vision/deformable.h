@@ -72,8 +72,8 @@ void deform_offset(int threads, int level, const DeformShape* s, const T* data, 
                    bool add_offset, bool add_mask) {
   typedef void (*Loop)(const DeformShape&, const DeformTile<T>&, T*, T*, bool, bool, int64_t,
                        int64_t);
-  static const Loop fading[] = CYNET_AT_LEVELS(offset_block<T, FADES>);
-  static const Loop holding[] = CYNET_AT_LEVELS(offset_block<T, HOLDS>);
+  static const Loop fading[] = CYNET_AT_LEVELS(offset_grad_block<T, FADES>);
+  static const Loop holding[] = CYNET_AT_LEVELS(offset_grad_block<T, HOLDS>);
   const DeformTile<T> tile = {data, offset, mask, const_cast<T*>(columns), first, n};
   const Loop loop = (s->holds ? holding : fading)[level];
   const int64_t blocks = deform_blocks(n);

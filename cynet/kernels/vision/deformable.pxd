@@ -18,11 +18,11 @@ cdef extern from "vision/deformable.h" namespace "cynet" nogil:
         int64_t pad[2]
         int64_t dilate[2]
         bint holds  # past size - 1 the last pixel, below 0 zero; else values fade
-        # derived by `deform_complete`
+        # derived by `deform_fill_dims`
         int64_t in_space, out_space, taps
         int64_t tile  # output positions unrolled at a time
 
-cdef void deform_complete(DeformShape* shape) noexcept nogil
+cdef void deform_fill_dims(DeformShape* shape) noexcept nogil
 # Elements of temporary space.
 cdef int64_t deform_workspace_elements(const DeformShape* shape) noexcept nogil
 # y = w * samples of x (+ bias) (+ y); bias and mask may be NULL

@@ -32,7 +32,7 @@ cdef enum:
     PRODUCT_PARTS = 8        # parts of a matrix product
 
 
-cdef void deform_complete(DeformShape* shape) noexcept nogil:
+cdef void deform_fill_dims(DeformShape* shape) noexcept nogil:
     shape.in_space = shape.in_size[0] * shape.in_size[1]
     shape.out_space = shape.out_size[0] * shape.out_size[1]
     shape.taps = shape.kernel[0] * shape.kernel[1]
@@ -44,7 +44,7 @@ cdef int64_t deform_workspace_elements(const DeformShape* shape) noexcept nogil:
     return shape.channels * shape.taps * shape.tile
 
 
-cdef inline int _threads(const DeformShape* s, int64_t n) noexcept nogil:
+cdef inline int _thread_count(const DeformShape* s, int64_t n) noexcept nogil:
     return threads_for(s.channels * s.taps * n * 8)  # a sample takes about eight steps
 
 
@@ -78,7 +78,7 @@ cdef void deform_forward(const DeformShape* shape, const floating* x, const floa
         for tile in range(tiles):
             first = tile * shape.tile
             n = min(shape.tile, shape.out_space - first)
-            deform_unroll(_threads(shape, n), cpu_level(), shape,
+            deform_unroll(_thread_count(shape, n), cpu_level(), shape,
                           x + image * shape.channels * shape.in_space, offset + image * 2 * shifts,
                           mask + image * shifts if mask != NULL else mask, space, first, n)
             for g in range(shape.groups):
@@ -114,7 +114,7 @@ cdef void deform_backward(const DeformShape* shape, const floating* x, const flo
         for tile in range(tiles):
             first = tile * shape.tile
             n = min(shape.tile, shape.out_space - first)
-            threads = _threads(shape, n)
+            threads = _thread_count(shape, n)
             part = dy + image * shape.filters * shape.out_space + first
             if dw != NULL:
                 deform_unroll(threads, cpu_level(), shape, x + image * pixels,

@@ -61,8 +61,8 @@ void spread_channels(const DeformShape& s, const DeformTile<T>& tile, T* dx, int
 }
 
 template <typename T, int OUTSIDE>
-void offset_block(const DeformShape& s, const DeformTile<T>& tile, T* doffset, T* dmask,
-                  bool add_offset, bool add_mask, int64_t which, int64_t at) {
+void offset_grad_block(const DeformShape& s, const DeformTile<T>& tile, T* doffset, T* dmask,
+                       bool add_offset, bool add_mask, int64_t which, int64_t at) {
   Points<T> points;
   T along_y[POINTS] = {}, along_x[POINTS] = {}, factor[POINTS] = {};
   const int64_t n = deformed_points<T, OUTSIDE>(s, tile, which, at, &points);

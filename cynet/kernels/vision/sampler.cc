@@ -7,14 +7,14 @@
 namespace cynet {
 namespace {
 
-// The spacing of n positions from -1 to 1, and position i; a single position is 0.
+// The grid_spacing of n positions from -1 to 1, and position i; a single position is 0.
 template <typename T>
-T spacing(int64_t n) {
+T grid_spacing(int64_t n) {
   return n > 1 ? T(2) / static_cast<T>(n - 1) : T(0);
 }
 template <typename T>
 T grid_coordinate(int64_t i, int64_t n) {
-  return n > 1 ? T(-1) + static_cast<T>(i) * spacing<T>(n) : T(0);
+  return n > 1 ? T(-1) + static_cast<T>(i) * grid_spacing<T>(n) : T(0);
 }
 
 // grid = theta (batch, 2, 3) times (x, y, 1). In no level: both operators make the same one.
@@ -22,7 +22,7 @@ template <typename T>
 CYNET_NOINLINE void make_affine_grid(int threads, const int64_t* shape, const T* theta, T* grid,
                                      bool add) {
   const int64_t height = shape[2], width = shape[3];
-  const T first = grid_coordinate<T>(0, width), step = spacing<T>(width);
+  const T first = grid_coordinate<T>(0, width), step = grid_spacing<T>(width);
   parallel_for(threads, shape[0] * 2 * height, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const int64_t plane = r / height;
@@ -44,7 +44,7 @@ template <typename T>
 CYNET_NOINLINE void affine_grid_gradient(int threads, const int64_t* shape, const T* dgrid,
                                          T* dtheta, bool add) {
   const int64_t height = shape[2], width = shape[3];
-  const T first = grid_coordinate<T>(0, width), step = spacing<T>(width);
+  const T first = grid_coordinate<T>(0, width), step = grid_spacing<T>(width);
   parallel_for(threads, shape[0] * 2, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       double by_x = 0, by_y = 0, by_one = 0;

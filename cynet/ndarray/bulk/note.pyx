@@ -22,7 +22,7 @@ from .._resolve cimport Call
 import os
 
 cdef enum:
-    MAX_INPUTS = 3
+    MAX_INPUTS = 3  # maximum number of inputs of a noted call
     MIN_FREED_BYTES = 1 << 15  # bytes of a block from which on early freeing pays
 
 cdef extern from *:
@@ -40,7 +40,7 @@ cdef bint add_call(Call call, PyObject** arrays, NDArrayBase out) except -1:
             or call.n_in > MAX_INPUTS
             or not isinstance(<object>call.state.op, ElementwiseOperator)):
         return False
-    return _add(<ElementwiseOperator><object>call.state.op, arrays, call.n_in, out)
+    return _note_call(<ElementwiseOperator><object>call.state.op, arrays, call.n_in, out)
 
 
 cdef bint add_copy(NDArrayBase source, NDArrayBase out) except -1:
@@ -48,7 +48,7 @@ cdef bint add_copy(NDArrayBase source, NDArrayBase out) except -1:
     if source.chunk == out.chunk or source.blob.size != out.blob.size:
         return False
     arrays[0] = <PyObject*>source
-    return _add(_copy_operator(out.blob.dtype), arrays, 1, out)
+    return _note_call(_copy_operator(out.blob.dtype), arrays, 1, out)
 
 
 cdef ElementwiseOperator _copy_operator(int dtype):
@@ -63,7 +63,7 @@ cdef ElementwiseOperator _copy_operator(int dtype):
     return op
 
 
-cdef bint _add(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBase out) except -1:
+cdef bint _note_call(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBase out) except -1:
     cdef int64_t columns = 0
     cdef int kind[MAX_INPUTS]
     cdef int place[MAX_INPUTS]
@@ -264,7 +264,7 @@ cdef int _flush_noted(void* var, bint reads) except -1 nogil:
     return 0
 
 
-cdef int _count_noted(void* var) except -1:
+cdef int _count_noted_write(void* var) except -1:
     cdef BulkArray* each
     cdef int i
     for i in range(program.n_arrays):
@@ -278,7 +278,7 @@ cdef int _count_noted(void* var) except -1:
     return 0
 
 
-deferred.flush_deferred, deferred.count_deferred = _flush_noted, _count_noted
+deferred.flush_deferred, deferred.count_deferred = _flush_noted, _count_noted_write
 
 
 def bulk_counts():

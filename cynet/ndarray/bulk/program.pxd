@@ -7,8 +7,8 @@ from ..._ndarray cimport Chunk
 from ...kernels.elementwise.elementwise cimport Kernel
 
 cdef enum:
-    MAX_ARRAYS = 48
-    MAX_LINES = 64
+    MAX_ARRAYS = 48  # maximum number of arrays of a program
+    MAX_LINES = 64  # maximum number of lines of a program
     MIN_COLUMNS = 16  # of rows; loops over shorter ones are too slow
 
 cdef enum BroadcastKind:     # how an array broadcasts to the outputs

@@ -28,8 +28,8 @@ cdef enum:
     MIN_FUSED_SIZE = 1024  # elements of an array from which on fusing lines pays
     WORK_DIVISOR = 6     # divisor of the work, so that threads pay as for separate loops
 
-cdef long pushed_programs = 0
-cdef long written_arrays = 0
+cdef long pushed_programs = 0  # count for tests
+cdef long written_arrays = 0  # count for tests: arrays that the programs wrote
 
 cdef struct BulkTask:
     FusedLoops chain

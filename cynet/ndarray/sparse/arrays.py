@@ -159,7 +159,7 @@ class BaseSparseNDArray(NDArray):
         """The result of `make_sparse`, in the graph of autograd as a copy of the array."""
         if not _tape.wants_gradient([self]):
             return make()
-        return recorded_cast(self, make)
+        return record_as_cast(self, make)
 
     def _with_values(self, values):
         """An array of the same structure with other values."""
@@ -261,7 +261,7 @@ class BaseSparseNDArray(NDArray):
         ArgumentError
             From csr to row_sparse or back, as in MXNet: go through ``'default'``.
         """
-        return cast_copy(self, stype)
+        return copy_as_stype(self, stype)
 
     def __setitem__(self, key, value):
         if not (isinstance(key, slice) and key == slice(None)):
@@ -372,7 +372,7 @@ class CSRNDArray(BaseSparseNDArray):
             params = {"begin": (key.start,), "end": (key.stop,)}
             return invoke(get_operator("slice"), (self,), params)
         begin, end, _ = key.indices(len(self))
-        return convert.row_range(self.canonical(), begin, max(begin, end))
+        return convert.slice_rows(self.canonical(), begin, max(begin, end))
 
     def asscipy(self) -> Any:
         """Copy the array as a matrix of SciPy; waits for the values.
@@ -512,17 +512,17 @@ def cast_storage(array, stype):
     if array.stype == stype:
         return array
     if _tape.wants_gradient([array]):
-        return recorded_cast(array, lambda: _cast_by_operator(array, stype))
+        return record_as_cast(array, lambda: _cast_by_operator(array, stype))
     return _cast_by_operator(array, stype)
 
 
-def cast_copy(array, stype):
+def copy_as_stype(array, stype):
     """A copy of `array` in storage type `stype`."""
     out = cast_storage(array, stype)
     return out.copy() if out is array else out
 
 
-def recorded_cast(source, make):
+def record_as_cast(source, make):
     """The result of `make_sparse`, in the graph of autograd as a copy of `source`."""
     from .gradients import CastNode
 

@@ -18,8 +18,8 @@ from . import arrays
 from .gradients import DenseGradientNode
 from .updates import lazy_update
 
-PLAIN_TYPES = (int, float, bool, str, type(None))
-MAX_CHECKED_CALLS = 256
+PLAIN_TYPES = (int, float, bool, str, type(None))  # types of parameters of cached calls
+MAX_CHECKED_CALLS = 256  # maximum of calls whose checks are cached
 
 _warned_calls = set()
 _checked_calls = {}  # key of a checked call -> (property, parameters)
@@ -65,7 +65,7 @@ def sparse_call(entry: Any, given: list[Any], names: Any, params: dict[str, Any]
     return result if out is None else _store_in_out(entry, result, out)
 
 
-def _call_key(entry, given, names, params):
+def _call_cache_key(entry, given, names, params):
     """The key of a checked call; None where making a key takes longer than the check."""
     if entry.prop.users:
         return None
@@ -95,7 +95,7 @@ def _call_sparse_form(entry, given, names, params):
     rule = sparse_rule_of(entry.prop)
     if rule is None or rule.form is None:
         return None
-    key = _call_key(entry, given, names, params)
+    key = _call_cache_key(entry, given, names, params)
     prop, params = _checked_calls.get(key, (None, params))
     if prop is None:
         prop, params = _check_call(entry, given, names, params)

@@ -95,7 +95,7 @@ def from_dense(array, stype):
     return arrays.make_sparse(stype, shape, take_rows(array, rows), rows.astype(np.int64))
 
 
-def row_range(matrix, begin, end):
+def slice_rows(matrix, begin, end):
     """Rows `begin` to `end` of a canonical csr matrix."""
     low, high = matrix._indptr[begin], matrix._indptr[end]
     indptr = matrix._indptr[begin : end + 1] - low
@@ -138,7 +138,7 @@ def check_indices(prop, name, indices, n, tell=True, refuse=False):
     return np.clip(rows.astype(np.int64), 0, n - 1)
 
 
-def rows_of_dense(what, data, rows):
+def row_sparse_of_dense(what, data, rows):
     """The rows of a dense array at ascending indices (NumPy) as a row_sparse array, linked to the
     graph entry of `data`. `what`: the indices' name in errors."""
     structure.check_bounds(what, rows, data.shape[0])

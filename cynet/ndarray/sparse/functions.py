@@ -62,7 +62,7 @@ def cast_storage(
     wanted = CAST_STORAGE.prop(**given).stype
     array = _check_array("operator cast_storage", data)
     if out is None:
-        return arrays.cast_copy(array, wanted)
+        return arrays.copy_as_stype(array, wanted)
     return arrays.cast_storage(array, wanted).copyto(out)
 
 

@@ -13,10 +13,10 @@ from .through_host import is_on_gpu, to_host
 
 # Maximum rows of a matrix whose columns are summed in the dtype of the values: float32 has 3 exact
 # digits in such a sum in the worst case, 5 in the usual one.
-MAX_SUMMED_ROWS = 16_384
+MAX_SUMMED_ROWS = 16_384  # most rows for sums in the values' dtype
 # Maximum columns of a result that is summed by rows of the matrix. A wider one leaves the cache, so
 # that the structure of the transpose costs less.
-MAX_SUMMED_COLUMNS = 32
+MAX_SUMMED_COLUMNS = 32  # most columns of a result that is summed by rows
 
 
 class CsrIndices:

@@ -77,7 +77,7 @@ def dequantize(g: Graph, c: OpNode) -> str:
 
 
 @exports(QuantizeLinearProperty, DequantizeLinearProperty)
-def linear(g: Graph, c: OpNode) -> str:
+def quantize_linear(g: Graph, c: OpNode) -> str:
     kind = "QuantizeLinear" if c.op == "_quantize_linear" else "DequantizeLinear"
     dtype = (c.out_dtypes if c.op == "_quantize_linear" else c.dtypes)[0]
     ends = np.float32(c.prop.scale), np.array(c.prop.zero_point, dtype)
@@ -85,7 +85,7 @@ def linear(g: Graph, c: OpNode) -> str:
 
 
 @exports(Int8ConvolutionProperty, Int8FullyConnectedProperty)
-def layer(g: Graph, c: OpNode) -> str | list[str]:
+def int8_layer(g: Graph, c: OpNode) -> str | list[str]:
     p = c.prop
     given, data = copy.copy(c), _dequantize_input(g, c, 0, (4, 5))
     given.inputs = [data, g.emit("DequantizeLinear", c.inputs[1:3], axis=0), c.inputs[3]]

@@ -9,7 +9,7 @@ Inputs are data, states, then what the body reads besides. Data of one axis have
 from ...base.errors import FormatError
 from ..parameters import Int, Shape
 from ..property import merge_shapes
-from .subgraphs import ControlFlowProperty, merge_types, row_of, stacked_shape
+from .subgraphs import ControlFlowProperty, merge_types, row_shape, stacked_shape
 
 
 class ForeachProperty(ControlFlowProperty, operator="_foreach"):
@@ -68,10 +68,10 @@ class ForeachProperty(ControlFlowProperty, operator="_foreach"):
         length = merge_shapes(*lengths)
         length = None if length is None else length[0]
         given = list(ins)
-        given[:n_data] = map(row_of, ins[:n_data])
+        given[:n_data] = map(row_shape, ins[:n_data])
         for k, i in enumerate(self.state_inputs()):
             given[i] = merge_shapes(ins[i], outs[n_out + k])
-        heads = [*map(row_of, outs[:n_out]), *(given[i] for i in self.state_inputs())]
+        heads = [*map(row_shape, outs[:n_out]), *(given[i] for i in self.state_inputs())]
         given, heads = self._infer_body("infer_shapes", given, heads)
         for j in range(n_data):
             shape = ins[j]

@@ -128,10 +128,10 @@ def merge_types(*types):
     return next(iter(known), None)
 
 
-def row_of(shape: Any) -> Any:
+def row_shape(shape: Any) -> Any:
     """Return the shape of one row of an array; rows of an array of one axis have one element.
 
-    >>> row_of((5, 2, 3)), row_of((5,)), row_of(None)
+    >>> row_shape((5, 2, 3)), row_shape((5,)), row_shape(None)
     ((2, 3), (1,), None)
     """
     if shape is None:

@@ -8,7 +8,7 @@ Outputs have `max_iterations` rows; rows without a run are zeros.
 from ...base.errors import FormatError, ShapeError
 from ..parameters import Int, Shape
 from ..property import is_known, merge_shapes
-from .subgraphs import ControlFlowProperty, merge_types, row_of, stacked_shape
+from .subgraphs import ControlFlowProperty, merge_types, row_shape, stacked_shape
 
 
 class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
@@ -87,7 +87,7 @@ class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
         for shape in outs[:n_out]:
             merge_shapes((self.max_iterations,), shape and tuple(shape[:1]))
         given, heads, predicate = self._infer_loop(
-            "infer_shapes", merge_shapes, ins, outs[n_out:], map(row_of, outs[:n_out])
+            "infer_shapes", merge_shapes, ins, outs[n_out:], map(row_shape, outs[:n_out])
         )
         check_predicate(self._operator_label(), predicate)
         rows = [stacked_shape(row, self.max_iterations) for row in heads[:n_out]]

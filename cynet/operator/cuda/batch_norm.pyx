@@ -46,9 +46,9 @@ cdef class BatchNormForm(DeviceOperator):
         if not (self.use_global_stats or not ctx.is_train):
             return _forward(self, ctx, in_data, req, out_data)
         if req[0] != kNullOp:
-            self.layer.forward_fixed(&ctx.run_ctx, in_data[0].data, gamma, in_data[2].data,
-                                     aux_states[0].data, aux_states[1].data, out_data[0].data,
-                                     req[0] == kAddTo)
+            self.layer.forward_inference(&ctx.run_ctx, in_data[0].data, gamma, in_data[2].data,
+                                         aux_states[0].data, aux_states[1].data, out_data[0].data,
+                                         req[0] == kAddTo)
         return self.run(0, ctx, in_data, out_data, NULL, NULL, aux_states, req)
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,

@@ -41,7 +41,7 @@ def add_n(prop, shapes, types, forward, backward):
         backward += identity(n, types[0], OUT_GRAD[0], IN_GRAD[i])
 
 
-def progression(device, dtype, start, step=0.0, repeat=1):
+def progression_operator(device, dtype, start, step=0.0, repeat=1):
     """Build the launches of ``out[i] = start + step * (i // repeat)``."""
     forward = Steps()
     forward += fill_range(SIZE, cast_type(dtype), OUT[0], float(start), float(step), repeat)
@@ -50,12 +50,12 @@ def progression(device, dtype, start, step=0.0, repeat=1):
 
 @register_form(CreationProperty)
 def creation_form(prop, shapes, types, device):
-    return progression(device, prop.dtype, *prop.progression())
+    return progression_operator(device, prop.dtype, *prop.progression())
 
 
 @register_form(ArangeLikeProperty)
 def arange_like(prop, shapes, types, device):
-    return progression(device, types[0], prop.start, prop.step, prop.repeat)
+    return progression_operator(device, types[0], prop.start, prop.step, prop.repeat)
 
 
 @launch_form(ZerosWithoutDtypeProperty)

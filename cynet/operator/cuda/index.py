@@ -65,7 +65,7 @@ def _bounds_message(prop, n):
 def take(prop, shapes, types, forward, backward):
     if isinstance(prop, TakeProperty):
         data, index, mode = 0, 1, prop.mode
-        outer, n, inner = prop.parts(shapes[0], axis_of(prop.axis, len(shapes[0])))
+        outer, n, inner = prop.split_at_axis(shapes[0], axis_of(prop.axis, len(shapes[0])))
     else:
         data, index, mode = 1, 0, "clip"
         outer, n, inner = 1, prop.input_dim, prop.output_dim
@@ -104,7 +104,7 @@ def retain(prop, shapes, types, forward, backward):
 def pick(prop, shapes, types, forward, backward):
     axis = prop.axis if isinstance(prop, PickProperty) else -1
     mode = prop.mode if isinstance(prop, PickProperty) else "clip"
-    outer, n, inner = prop.parts(shapes[0], axis_of(axis, len(shapes[0])))
+    outer, n, inner = prop.split_at_axis(shapes[0], axis_of(axis, len(shapes[0])))
     kind, count, sizes = C_TYPES[types[0]], outer * inner, (outer, n, inner)
     settings = IN[1], types[1], count, n, mode, _bounds_message(prop, n)
     where = indices(forward, *settings)

@@ -70,13 +70,13 @@ def strides_of(shape):
     return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
-def collapse(shape, *strides):
+def join_axes(shape, *strides):
     """Collapse an iteration to fewer axes: axes of length 1 are dropped, and neighbors are joined
     if every operand steps from one into the other. Returns (shape, list of strides).
 
-    >>> collapse((2, 1, 3, 4), (12, 12, 4, 1), (4, 0, 0, 1))
+    >>> join_axes((2, 1, 3, 4), (12, 12, 4, 1), (4, 0, 0, 1))
     ((2, 3, 4), [(12, 4, 1), (4, 0, 1)])
-    >>> collapse((2, 3), (3, 1), (3, 1))
+    >>> join_axes((2, 3), (3, 1), (3, 1))
     ((6,), [(1,), (1,)])
     """
     lengths, steps = [], []
@@ -115,7 +115,7 @@ def broadcast_strides(shape, out):
 def space_of(shape, a, b, g=None):
     """The IndexSpace of an output of `shape`, with strides of a, b and g (None: row-major)."""
     n = prod(shape)
-    shape, (a, b, g) = collapse(shape, a, b, strides_of(shape) if g is None else g)
+    shape, (a, b, g) = join_axes(shape, a, b, strides_of(shape) if g is None else g)
     return IndexSpace(
         n, len(shape), c_int64_array(shape), c_int64_array(a), c_int64_array(b), c_int64_array(g)
     )
@@ -125,7 +125,7 @@ def axes_of(shape, reduced):
     """The Axes of a reduction of an array of `shape` over the axes `reduced`."""
     own, lists = strides_of(shape), []
     for chosen in ([i for i in range(len(shape)) if i not in reduced], list(reduced)):
-        lengths, (steps,) = collapse([shape[i] for i in chosen], [own[i] for i in chosen])
+        lengths, (steps,) = join_axes([shape[i] for i in chosen], [own[i] for i in chosen])
         lists.append((lengths, steps))
     return make_axes(*lists)
 
@@ -139,7 +139,7 @@ def make_axes(outer, reduced):
 def layout(shape, to, source, to_start=0, start=0):
     """The Layout of ``dst[to_start + i . to] = src[start + i . source]`` for all i of `shape`."""
     n = prod(shape)
-    shape, (to, source) = collapse(shape, to, source)
+    shape, (to, source) = join_axes(shape, to, source)
     lists = [c_int64_array(values, 16) for values in (shape, to, source)]
     return Layout(n, to_start, start, len(shape), *lists)
 

@@ -14,7 +14,7 @@ cdef enum:
     MAX_ARGUMENTS = 24  # maximum number of arguments of one launch
     MAX_SPACES = 16     # maximum number of temporary spaces of one direction of an operator
     BLOCK_THREADS = 256         # threads of a block in launches over elements
-    MAX_BLOCKS = 65536
+    MAX_BLOCKS = 65536  # maximum number of blocks of such a launch
 
 cdef enum ArgumentKind:
     kIn = 0

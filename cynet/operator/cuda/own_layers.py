@@ -22,7 +22,7 @@ from .kernel_args import (
     LONG,
     SIZEOF,
     c_int64_array,
-    collapse,
+    join_axes,
     layout,
     make_axes,
     strides_of,
@@ -43,7 +43,7 @@ from .random import draw_launch, kUniform
 from .registry import build, register_form
 
 SOURCE = "normalization"  # CUDA file with the normalization kernels
-OPMATH = {kind: "double" if kind == "double" else "float" for kind in FLOATS}  # as in common.cuh
+MATH_TYPE = {kind: "double" if kind == "double" else "float" for kind in FLOATS}  # as in common.cuh
 _ENOUGH_THREADS = 1 << 17  # number of threads that keep a GPU busy if each loops over rows
 
 
@@ -54,9 +54,9 @@ class Line(ctypes.Structure):
 
 
 def _line_moments(steps, dtype, walk, eps, **options):
-    """Compute mean and standard deviation of each line, in a workspace of type `OPMATH`."""
+    """Compute mean and standard deviation of each line, in a workspace of type `MATH_TYPE`."""
     count, kind = walk.outer * walk.inner, C_TYPES[dtype]
-    mean, std = steps.workspace(count, OPMATH[kind]), steps.workspace(count, OPMATH[kind])
+    mean, std = steps.workspace(count, MATH_TYPE[kind]), steps.workspace(count, MATH_TYPE[kind])
     given = f"moments<{kind}>", IN[0], mean, std, walk, float(eps)
     steps += launch_lines(count, walk.n, SOURCE, *given, **options)
     return mean, std
@@ -68,10 +68,10 @@ def _normalize_lines(steps, prop, types, walk):
     moment_types = prop.infer_type(types, [None] * len(prop.list_outputs()))[1][1:]
     found = _line_moments(steps, types[0], walk, prop.eps, to=(0, 1 + len(moment_types)))
     for i, (moment, out) in enumerate(zip(found, moment_types), 1):
-        if C_TYPES[out] == OPMATH[kind]:
+        if C_TYPES[out] == MATH_TYPE[kind]:
             steps += identity(count, out, moment, OUT[i])
         else:
-            steps += convert(count, OPMATH[kind], C_TYPES[out], moment, OUT[i])
+            steps += convert(count, MATH_TYPE[kind], C_TYPES[out], moment, OUT[i])
     arrays = IN[0], *found, IN[1], IN[2], OUT[0]
     steps += launch_each(count * walk.n, SOURCE, f"normalize<{kind}>", *arrays, walk, ADD)
     return moment_types
@@ -111,7 +111,7 @@ def layer_norm(prop, shapes, types, forward, backward):
     walk, kind = Line(*split_at(shapes[0], prop.positive_axis(shapes[0])), 0), C_TYPES[types[0]]
     moment_types = _normalize_lines(forward, prop, types, walk)
     known = [
-        backward.read(OUT[i], out, walk.outer * walk.inner, OPMATH[kind], to=(0, 3))
+        backward.read(OUT[i], out, walk.outer * walk.inner, MATH_TYPE[kind], to=(0, 3))
         for i, out in enumerate(moment_types, 1)
     ]
     _normalize_backward(backward, kind, walk, *known)
@@ -141,7 +141,7 @@ def _normalization_form(prop, batch, channels, size, types, device):
 
 
 @launch_form(GpuLines, GpuElements)
-def declared_kernels(prop, shapes, types, forward, backward):
+def launch_declared_kernels(prop, shapes, types, forward, backward):
     """Launch the kernels that a property declares with tensors, number of lines or elements, other
     parameters, and whether to add to the output."""
     params, kind = prop.kernel_params(shapes), C_TYPES[types[0]]
@@ -252,7 +252,7 @@ def dropout(prop, shapes, types, forward, backward):
     small = [1 if axis in prop.axes else m for axis, m in enumerate(shape)]
     count = prod(small)
     own = [0 if axis in prop.axes else s for axis, s in enumerate(strides_of(small))]
-    lengths, (steps,) = collapse(shape, own)
+    lengths, (steps,) = join_axes(shape, own)
     walk = RepeatedMask(n, len(lengths), c_int64_array(lengths), c_int64_array(steps))
     scale = 1 / (1 - prop.p) if prop.p < 1 else 0.0
     always = prop.mode == "always"
@@ -291,8 +291,8 @@ def upsampling(prop, shapes, types, device):
         walk = layout(whole, large, small, begin)
         add = True if sums and i else ADD
         forward += launch_each(walk.n, "index", f"copy<{kind}>", IN[i], OUT[0], walk, add)
-        outer, (cached_steps,) = collapse((batch, count, h, w), [large[k] for k in (0, 1, 2, 4)])
-        gone, (gone_steps,) = collapse((by, by), [large[k] for k in (3, 5)])
+        outer, (cached_steps,) = join_axes((batch, count, h, w), [large[k] for k in (0, 1, 2, 4)])
+        gone, (gone_steps,) = join_axes((by, by), [large[k] for k in (3, 5)])
         walk = make_axes((outer, cached_steps), (gone, gone_steps))
         fold(backward, "sum", kind, OUT_GRAD[0].at(begin * SIZEOF[kind]), IN_GRAD[i], walk)
         first += 0 if sums else count

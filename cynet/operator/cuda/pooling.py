@@ -22,7 +22,7 @@ from .registry import register_form
 
 _MAX_PLANE_ELEMENTS = 2**31 - 1  # kernels index a plane by int
 # elements of an image below which our kernels beat cuDNN at mean or sum, forward and backward
-_SMALL_PLANE = 64
+_SMALL_PLANE = 64  # elements of an image below which our kernels beat cuDNN
 _POOL_TYPES = {"max": 0, "avg": 1, "sum": 2, "lp": 3}  # numbers in pooling.cu
 
 

@@ -45,15 +45,15 @@ def random_form(prop, shapes, types, forward, backward):
 @launch_form(RandintProperty)
 def randint_form(prop, shapes, types, forward, backward):
     for dtype in [prop.dtype] if prop.dtype else ("int32", "int64"):
-        span = OUT[0], SIZE, prop.low, to_signed(prop.high - prop.low)
+        span = OUT[0], SIZE, prop.low, uint64_as_signed(prop.high - prop.low)
         name = f"draw_integers<{C_TYPES[dtype]}>"
         forward += launch_each(SIZE, "random", name, *span, RANDOM, ADD, dtype=dtype)
 
 
-def to_signed(number):
+def uint64_as_signed(number):
     """Reinterpret an unsigned 64-bit number as a signed one.
 
-    >>> to_signed(2**64 - 1)
+    >>> uint64_as_signed(2**64 - 1)
     -1
     """
     return number - (1 << 64) if number >= 1 << 63 else number

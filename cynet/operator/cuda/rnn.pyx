@@ -117,7 +117,7 @@ cdef class RNNForm(Operator):
                     ends[i] = _addend(self, work, i)
         _compute_stacks(self, ctx, in_data, ctx.is_train, ctx.is_train, &where, ends, work)
         for i in range(self.kinds):
-            _restore_empty(self, ctx, i, in_data[2 + i].data, ends[i])
+            _restore_empty_states(self, ctx, i, in_data[2 + i].data, ends[i])
         if req[0] != kNullOp:
             (<Recurrent>self.stacks[0]).copy(
                 &ctx.run_ctx, self.y.desc, where.outputs + top * self.y_bytes, out_data[0].data,
@@ -156,7 +156,7 @@ cdef class RNNForm(Operator):
                 _apply_dropout(self, ctx, s - 1, 1, dx, where.factors, dx)
             dy = dx
         for i in range(self.kinds if self.state_outputs else 0):
-            _restore_empty(self, ctx, i, out_grad[1 + i].data, grads[i])
+            _restore_empty_states(self, ctx, i, out_grad[1 + i].data, grads[i])
         if req[0] == kAddTo:
             (<Recurrent>self.stacks[0]).copy(&ctx.run_ctx, self.x.desc, dx, in_grad[0].data, True)
         _add_states(self, ctx, work, &req[2], &in_grad[2], True)
@@ -297,7 +297,7 @@ cdef char* _input_gradient(RNNForm self, char* work, int64_t s) noexcept nogil:
 
 # ----- computing
 
-cdef inline int64_t _part_bytes(RNNForm self, int kind) noexcept nogil:
+cdef inline int64_t _stack_state_bytes(RNNForm self, int kind) noexcept nogil:
     """Bytes of one stack's states or cells."""
     return self.passes // <int64_t>self.stacks.size() * self.batch * self.rows[kind]
 
@@ -308,9 +308,9 @@ cdef inline States _states_of_stack(RNNForm self, int64_t s, const void* h,
     cdef States found
     found.h = found.c = NULL
     if h != NULL:
-        found.h = <const char*>h + s * _part_bytes(self, 0)
+        found.h = <const char*>h + s * _stack_state_bytes(self, 0)
     if c != NULL and self.kinds == 2:
-        found.c = <const char*>c + s * _part_bytes(self, 1)
+        found.c = <const char*>c + s * _stack_state_bytes(self, 1)
     return found
 
 
@@ -321,15 +321,15 @@ cdef int _add_states(RNNForm self, OpContext* ctx, char* work, const int* req, T
     for i in range(self.kinds if given else 0):
         if req[i] == kAddTo:
             for s in range(<int64_t>self.stacks.size()):
-                at = s * _part_bytes(self, i)
+                at = s * _stack_state_bytes(self, i)
                 (<Recurrent>self.stacks[s]).copy_states(
                     &ctx.run_ctx, i, False, <char*>_addend(self, work, i) + at,
                     <char*>to[i].data + at, True)
     return 0
 
 
-cdef int _restore_empty(RNNForm self, OpContext* ctx, int kind, const void* source,
-                        void* to) except -1 nogil:
+cdef int _restore_empty_states(RNNForm self, OpContext* ctx, int kind, const void* source,
+                               void* to) except -1 nogil:
     """Restore the states of sequences of length 0, for which cuDNN writes zeros."""
     cdef int64_t i, at
     cdef int n

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from ...typing import FileName
 
-PACKAGE = Path(__file__).parents[2]
+PACKAGE = Path(__file__).parents[2]  # the folder cynet
 CYTHON_DIRECTIVES = {
     "language_level": 3,
     "boundscheck": False,
@@ -195,7 +195,7 @@ def compile_pyx(path: FileName, name: str | None = None, force: bool = False) ->
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with config.suggestions(_OPENMP_SETTINGS):
+        with config.suggested_settings(_OPENMP_SETTINGS):
             spec.loader.exec_module(module)
     except BaseException:
         if loaded is None:

@@ -18,7 +18,7 @@ from ..property import is_known
 MAX_NDIM = 8  # the same as MAX_NDIM in _typedefs.pxd
 
 # Shapes of trial inputs, which show the sizes of an operator's other arrays.
-TRIAL_SHAPES = ((6, 10), (6, 10, 14, 14), (6, 10, 14), (6,))
+TRIAL_SHAPES = ((6, 10), (6, 10, 14, 14), (6, 10, 14), (6,))  # shapes of inputs in trial calls
 
 _short_repr = reprlib.Repr()
 _short_repr.maxstring = _short_repr.maxother = 120

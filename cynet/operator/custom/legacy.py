@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ...typing import Symbol
 
 # The instances that nodes refer to by their `info` parameter; nodes keep their instances alive.
-_instances = weakref.WeakValueDictionary()
+_instances = weakref.WeakValueDictionary()  # id -> PythonOp that nodes refer to
 _instance_ids = itertools.count(1)
 
 

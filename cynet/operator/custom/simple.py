@@ -182,7 +182,7 @@ class SimpleOp:
         self._set_operands(SIGNATURES[names], "function")
         self._check_option("set_function", inplace, _FORWARD_PAIRS)
         gradient = self.gradients.get(check_device(self.name, device), (function,))[0]
-        self._set_language(function, gradient)
+        self._same_language(function, gradient)
         self._check_sizes(inplace)
         self.functions[device] = function
         self.forward_option = inplace
@@ -243,7 +243,7 @@ class SimpleOp:
                 f"simple_op '{self.name}': gradients of all devices must read the same "
                 f"arrays; one is {known.pop()}, this one {kind}"
             )
-        self._set_language(self.functions.get(check_device(self.name, device), gradient), gradient)
+        self._same_language(self.functions.get(check_device(self.name, device), gradient), gradient)
         self._check_sizes(inplace)
         self.gradients[device] = (gradient, kind)
         self.backward_option = inplace
@@ -449,7 +449,7 @@ class SimpleOp:
             )
         self.operands = operands
 
-    def _set_language(self, function, gradient):
+    def _same_language(self, function, gradient):
         if isinstance(function, CFunction) != isinstance(gradient, CFunction):
             raise ArgumentError(
                 f"simple_op '{self.name}': on one device function and gradient must both be C "

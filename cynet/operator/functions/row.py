@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..storage_types import SparseRule
 
 # Dtypes of results for array classes that promote (NumPy's). `mx.nd` keeps the inputs' dtype.
-SAME, BOOL, FLOAT, WIDE = "same", "bool", "float", "wide"
+SAME, BOOL, FLOAT, WIDE = "same", "bool", "float", "wide"  # dtypes of results
 DEFAULT_PRECISION = Precision()
 
 

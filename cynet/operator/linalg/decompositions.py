@@ -6,10 +6,10 @@ solve: A X = B; svd: A = U diag(L) V; eig: A V = V diag(L).
 from ..property import ShapesFromInput, merge_shapes
 from ..second_order import Formula
 from . import formulas
-from .stack import StackProperty, refuse_shape, require_matrices, require_square
+from .stack import MatrixProperty, refuse_shape, require_matrices, require_square
 
 
-class SolveProperty(StackProperty, operator="_linalg_solve", aliases=("linalg_solve",)):
+class SolveProperty(MatrixProperty, operator="_linalg_solve", aliases=("linalg_solve",)):
     """Solutions X of ``A X = B``, of B's shape.
 
     A singular matrix is an error, which tells its number in the stack.
@@ -55,7 +55,7 @@ class SolveProperty(StackProperty, operator="_linalg_solve", aliases=("linalg_so
         return [*out_grad, in_data[0], *out_data]
 
 
-class SvdProperty(ShapesFromInput, StackProperty, operator="_linalg_svd", aliases=("linalg_svd",)):
+class SvdProperty(ShapesFromInput, MatrixProperty, operator="_linalg_svd", aliases=("linalg_svd",)):
     """Singular value decompositions ``A = U diag(L) V``: the outputs are U, L and V.
 
     With k the lesser of m and n, U is (..., m, k) with orthonormal columns, L is (..., k),
@@ -82,7 +82,7 @@ class SvdProperty(ShapesFromInput, StackProperty, operator="_linalg_svd", aliase
         return shape, (*leading, m, k), (*leading, k), (*leading, k, n)
 
 
-class EigProperty(StackProperty, operator="_linalg_eig", aliases=("linalg_eig",)):
+class EigProperty(MatrixProperty, operator="_linalg_eig", aliases=("linalg_eig",)):
     """Eigenvalues L and eigenvectors V of square matrices: ``A V = V diag(L)``, outputs L and V.
 
     The columns of V have the length 1, and in each the entry of largest size is positive. The

@@ -8,10 +8,10 @@ from ..parameters import Bool
 from ..property import merge_shapes
 from ..second_order import Formula
 from . import formulas
-from .stack import StackProperty, refuse_shape, require_matrices, require_square
+from .stack import MatrixProperty, refuse_shape, require_matrices, require_square
 
 
-class PotrfProperty(StackProperty, operator="_linalg_potrf", aliases=("linalg_potrf",)):
+class PotrfProperty(MatrixProperty, operator="_linalg_potrf", aliases=("linalg_potrf",)):
     """Cholesky factors: lower triangular L with ``A = L L'`` of symmetric positive definite A.
 
     Only the lower triangle of A is read; with ``lower=False`` only the upper one, and the factor is
@@ -34,7 +34,7 @@ class PotrfProperty(StackProperty, operator="_linalg_potrf", aliases=("linalg_po
     """
 
 
-class PotriProperty(StackProperty, operator="_linalg_potri", aliases=("linalg_potri",)):
+class PotriProperty(MatrixProperty, operator="_linalg_potri", aliases=("linalg_potri",)):
     """Inverses ``(L L')^-1`` from Cholesky factors L; only the lower triangle is read.
 
     With ``lower=False`` they are ``(U' U)^-1`` from upper factors U.
@@ -54,7 +54,7 @@ class PotriProperty(StackProperty, operator="_linalg_potri", aliases=("linalg_po
     """
 
 
-class InverseProperty(StackProperty, operator="_linalg_inverse", aliases=("linalg_inverse",)):
+class InverseProperty(MatrixProperty, operator="_linalg_inverse", aliases=("linalg_inverse",)):
     """Inverses of square matrices.
 
     A singular matrix is an error, which tells its number in the stack.
@@ -73,7 +73,7 @@ class InverseProperty(StackProperty, operator="_linalg_inverse", aliases=("linal
     """
 
 
-class GelqfProperty(StackProperty, operator="_linalg_gelqf", aliases=("linalg_gelqf",)):
+class GelqfProperty(MatrixProperty, operator="_linalg_gelqf", aliases=("linalg_gelqf",)):
     """LQ factorizations ``A = L Q``: the outputs are Q and L.
 
     The rows of Q, of A's shape (..., m, n), are orthonormal; L, (..., m, m), is lower triangular.
@@ -104,7 +104,7 @@ class GelqfProperty(StackProperty, operator="_linalg_gelqf", aliases=("linalg_ge
         return [shape], [shape, merge_shapes((*leading, m, m), out_shapes[1])], []
 
 
-class SyevdProperty(StackProperty, operator="_linalg_syevd", aliases=("linalg_syevd",)):
+class SyevdProperty(MatrixProperty, operator="_linalg_syevd", aliases=("linalg_syevd",)):
     """Eigenvectors and eigenvalues of symmetric matrices: ``A = U' diag(L) U``, outputs U and L.
 
     The rows of U are orthonormal eigenvectors, in each the entry of largest size is positive; L is
@@ -136,7 +136,7 @@ class SyevdProperty(StackProperty, operator="_linalg_syevd", aliases=("linalg_sy
         return [shape], [shape, merge_shapes(shape[:-1], out_shapes[1])], []
 
 
-class _ScalarOutProperty(StackProperty):
+class _ScalarOutProperty(MatrixProperty):
     """Base of operators that compute one number of each square matrix."""
 
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}

@@ -149,7 +149,7 @@ def solve_gradients(p, F, g, x, y):
     return [lambda: F.linalg_gemm2(grad_b(), y[0], transpose_b=True, alpha=-1.0), grad_b]
 
 
-def _row_column_values(F, values):
+def _as_rows_and_columns(F, values):
     """Return vectors of values as columns and as rows of matrices."""
     shape = (*values.shape, values.shape[-1])
     of_rows = F.broadcast_to(values.expand_dims(values.ndim), shape=shape)
@@ -166,7 +166,7 @@ def svd_gradients(p, F, g, x, y):
     u, values, v = y
 
     def gradient():
-        of_rows, of_columns = _row_column_values(F, values)
+        of_rows, of_columns = _as_rows_and_columns(F, values)
         of_u = F.linalg_gemm2(u, g[0], transpose_a=True)
         of_v = F.linalg_gemm2(v, g[2], transpose_b=True)
         inner = (of_u - _transpose_matrices(F, of_u)) * of_columns + of_rows * (
@@ -192,10 +192,10 @@ def eig_gradients(p, F, g, x, y):
     values, vectors = y
 
     def gradient():
-        of_rows, of_columns = _row_column_values(F, values)
+        of_rows, of_columns = _as_rows_and_columns(F, values)
         moved = F.linalg_gemm2(vectors, g[1], transpose_a=True)
         gram = F.linalg_gemm2(vectors, vectors, transpose_a=True)
-        diagonal = _row_column_values(F, F.linalg_extractdiag(moved))[1]
+        diagonal = _as_rows_and_columns(F, F.linalg_extractdiag(moved))[1]
         inner = _safe_divide(F, moved - gram * diagonal, of_columns - of_rows)
         inner = inner + F.linalg_makediag(g[0])
         right = F.linalg_gemm2(inner, vectors, transpose_b=True)

@@ -1,11 +1,11 @@
-"""StackOperator: an operator of kernels/linalg on a stack of matrices."""
+"""MatrixOperator: an operator of kernels/linalg on a stack of matrices."""
 
 from libc.stdint cimport int64_t
 
 from .._base cimport Operator
 from ...kernels.linalg.linalg cimport Stack
 
-cdef class StackOperator(Operator):
+cdef class MatrixOperator(Operator):
     cdef Stack stack
     cdef int dtype
     cdef int64_t batch, work  # work: estimated number of multiplications for one matrix

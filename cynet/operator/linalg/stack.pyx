@@ -1,4 +1,4 @@
-"""StackOperator (contract in stack.pxd), and the common part of its properties."""
+"""MatrixOperator (contract in stack.pxd), and the common part of its properties."""
 
 from libc.stdint cimport int64_t
 
@@ -24,7 +24,7 @@ ctypedef fused real:
     float
     double
 
-_OPERATIONS = {
+_OPERATION_CODES = {
     "TRMM": TRMM, "TRSM": TRSM, "SYRK": SYRK, "EXTRACT_TRIAN": EXTRACT_TRIAN,
     "MAKE_TRIAN": MAKE_TRIAN, "POTRF": POTRF, "POTRI": POTRI, "GELQF": GELQF, "SYEVD": SYEVD,
     "INVERSE": INVERSE, "DET": DET, "SLOGDET": SLOGDET, "SUM_LOG_DIAG": SUM_LOG_DIAG,
@@ -32,7 +32,7 @@ _OPERATIONS = {
 }
 
 
-class StackProperty(OperatorProperty):
+class MatrixProperty(OperatorProperty):
     """Base of operators on float32 or float64 matrices in the last two axes."""
 
     inputs_doc = {"A": "Matrices in the last two axes."}
@@ -52,14 +52,14 @@ class StackProperty(OperatorProperty):
         return [shape], [shape], []
 
     def stack_sizes(self, in_shapes):
-        """Return (axes of the stack, rows, columns) for `StackOperator`."""
+        """Return (axes of the stack, rows, columns) for `MatrixOperator`."""
         *leading, m, n = in_shapes[0]
         return leading, m, n
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         leading, m, n = self.stack_sizes(in_shapes)
-        return StackOperator(self, in_types[0], prod(leading), m, n)
+        return MatrixOperator(self, in_types[0], prod(leading), m, n)
 
 
 def require_matrices(prop, name, shape):
@@ -82,7 +82,7 @@ def refuse_shape(prop, name, shape, wanted):
         f"operator {prop.op_name}: '{name}' has shape {tuple(shape)}, expected {wanted}")
 
 
-cdef int _raise_failure(StackOperator self, int64_t which, int64_t info) except -1 with gil:
+cdef int _raise_failure(MatrixOperator self, int64_t which, int64_t info) except -1 with gil:
     reasons = {
         POTRF: "is not positive definite: its leading part of size {} is not",
         POTRI: "is not a Cholesky factor: its diagonal is 0 at row {}",
@@ -97,7 +97,7 @@ cdef int _raise_failure(StackOperator self, int64_t which, int64_t info) except 
         f"operator {self.name}: matrix {which} of {self.batch} {reason.format(info)}")
 
 
-cdef class StackOperator(Operator):
+cdef class MatrixOperator(Operator):
     """`batch` matrices of (m, n)."""
 
     def __init__(self, prop, dtype, batch, m, n):
@@ -105,7 +105,7 @@ cdef class StackOperator(Operator):
         self.name = prop.op_name
         self.dtype = dtype_flag(dtype)
         self.batch = batch
-        self.stack.op = _OPERATIONS[prop.operation]
+        self.stack.op = _OPERATION_CODES[prop.operation]
         self.stack.m, self.stack.n = m, n
         self.stack.alpha = getattr(prop, "alpha", 1.0)
         self.stack.transpose = getattr(prop, "transpose", False)
@@ -131,7 +131,7 @@ cdef class StackOperator(Operator):
         return _run[double](self, ctx, out_grad, in_data, out_data, req, in_grad, ctx.n_in, 0.0)
 
 
-cdef int _run(StackOperator self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+cdef int _run(MatrixOperator self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
               const TBlob* out_data, const int* req, TBlob* target, int n_targets,
               real kind) except -1 nogil:
     cdef Arrays[real] a

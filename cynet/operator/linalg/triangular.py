@@ -14,10 +14,10 @@ from ..property import OperatorProperty, ShapesFromInput, merge_shapes
 from ..second_order import Formula, Linear
 from ..tensor.strided_moves import StridedCopyOperator, StridedPart, View, whole_view
 from . import formulas
-from .stack import StackProperty, refuse_shape, require_matrices, require_square
+from .stack import MatrixProperty, refuse_shape, require_matrices, require_square
 
 
-class _TriangularProperty(StackProperty):
+class _TriangularProperty(MatrixProperty):
     """Base of operators on a triangular A and a B of the output's shape."""
 
     inputs_doc = {
@@ -89,7 +89,7 @@ class TrsmProperty(_TriangularProperty, operator="_linalg_trsm", aliases=("linal
         return [*out_grad, in_data[0], *out_data]
 
 
-class SyrkProperty(StackProperty, operator="_linalg_syrk", aliases=("linalg_syrk",)):
+class SyrkProperty(MatrixProperty, operator="_linalg_syrk", aliases=("linalg_syrk",)):
     """Gram matrices ``alpha A A'``, with `transpose` ``alpha A' A``."""
 
     transpose = Bool(False, doc="Multiply from the other side.")
@@ -120,7 +120,7 @@ class SyrkProperty(StackProperty, operator="_linalg_syrk", aliases=("linalg_syrk
 
 class ExtractTrianProperty(
     ShapesFromInput,
-    StackProperty,
+    MatrixProperty,
     operator="_linalg_extracttrian",
     aliases=("linalg_extracttrian",),
 ):
@@ -152,7 +152,7 @@ class ExtractTrianProperty(
 
 
 class MakeTrianProperty(
-    ShapesFromInput, StackProperty, operator="_linalg_maketrian", aliases=("linalg_maketrian",)
+    ShapesFromInput, MatrixProperty, operator="_linalg_maketrian", aliases=("linalg_maketrian",)
 ):
     """Square matrices with one triangle from a vector, as `extracttrian` gives it, else zeros."""
 

@@ -14,7 +14,7 @@ from ..property import merge_shapes
 from ..second_order import Rewrite
 
 
-def _differentiable_form(p, F, x, aux, training):
+def _differentiable_hawkes(p, F, x, aux, training):
     from ..rnn.stepwise import constant_like  # imported late: few programs use second gradients
 
     lda, alpha, beta, state = x[:4]
@@ -76,7 +76,7 @@ class HawkesProperty(KernelProperty, operator="_contrib_hawkesll"):
     )
     zeros = ("d_lags", "d_marks", "d_valid_length", "d_max_time")
     floats = ("lda", "alpha", "beta", "state", "lags", "valid_length", "max_time")
-    second_order = Rewrite(_differentiable_form)
+    second_order = Rewrite(_differentiable_hawkes)
     amp = Precision(FLOAT32)
     output_names = ("output0", "output1")
     example = """

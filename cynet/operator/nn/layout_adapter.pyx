@@ -11,7 +11,7 @@ from ..tensor.strided_moves import StridedPart, StridedCopyOperator, whole_view
 from ..tensor.transpose import permute_view
 
 cdef enum:
-    MAX_INPUTS = 3
+    MAX_INPUTS = 3  # data, weight and bias
 
 
 def reorder_pieces(shape):
@@ -49,12 +49,12 @@ cdef class LayoutAdapter(Operator):
         if req[0] == kNullOp:
             return 0
         at = self.workspace(ctx, _input_bytes(self, ctx, in_data) + _nbytes(self.out, out_data))
-        at = _take_inputs(self, ctx, in_data, given, at)
+        at = _reorder_inputs(self, ctx, in_data, given, at)
         if self.out is not None:
             made.data, requests = at, kWriteTo
         self.inner.forward(ctx, given, &requests, &made, aux_states)
         if self.out is not None:
-            _copy_back(self.out, ctx, &made, req, out_data)
+            _reorder_output(self.out, ctx, &made, req, out_data)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -67,9 +67,9 @@ cdef class LayoutAdapter(Operator):
         cdef char* at
         at = self.workspace(ctx, _nbytes(self.out, out_grad) + _nbytes(self.out, out_data)
                             + _input_bytes(self, ctx, in_data) + _input_bytes(self, ctx, in_grad))
-        at = _copy_in(self.out, ctx, out_grad, &head, at)
-        at = _copy_in(self.out, ctx, out_data, &made, at)
-        at = _take_inputs(self, ctx, in_data, given, at)
+        at = _reorder_input(self.out, ctx, out_grad, &head, at)
+        at = _reorder_input(self.out, ctx, out_data, &made, at)
+        at = _reorder_inputs(self, ctx, in_data, given, at)
         memcpy(wanted, in_grad, ctx.n_in * sizeof(TBlob))
         memcpy(requests, req, ctx.n_in * sizeof(int))
         if self.data is not None and req[0] != kNullOp:
@@ -79,9 +79,9 @@ cdef class LayoutAdapter(Operator):
             wanted[1].data, requests[1] = at, kWriteTo
         self.inner.backward(ctx, &head, given, &made, requests, wanted, aux_states)
         if self.data is not None and req[0] != kNullOp:
-            _copy_back(self.data, ctx, &wanted[0], &req[0], &in_grad[0])
+            _reorder_output(self.data, ctx, &wanted[0], &req[0], &in_grad[0])
         if self.weight is not None and req[1] != kNullOp:
-            _copy_back(self.weight, ctx, &wanted[1], &req[1], &in_grad[1])
+            _reorder_output(self.weight, ctx, &wanted[1], &req[1], &in_grad[1])
         return 0
 
 
@@ -96,15 +96,15 @@ cdef size_t _input_bytes(LayoutAdapter self, OpContext* ctx, const TBlob* blobs)
     return _nbytes(self.data, blobs) + (_nbytes(self.weight, blobs + 1) if ctx.n_in > 1 else 0)
 
 
-cdef char* _take_inputs(LayoutAdapter self, OpContext* ctx, const TBlob* in_data, TBlob* given,
-                        char* at) except NULL nogil:
+cdef char* _reorder_inputs(LayoutAdapter self, OpContext* ctx, const TBlob* in_data, TBlob* given,
+                           char* at) except NULL nogil:
     """Set `given` to the inputs in `inner`'s layout; returns the end of the memory in use."""
     memcpy(given, in_data, ctx.n_in * sizeof(TBlob))
-    at = _copy_in(self.data, ctx, in_data, given, at)
-    return _copy_in(self.weight, ctx, in_data + 1, given + 1, at) if ctx.n_in > 1 else at
+    at = _reorder_input(self.data, ctx, in_data, given, at)
+    return _reorder_input(self.weight, ctx, in_data + 1, given + 1, at) if ctx.n_in > 1 else at
 
 
-cdef OpContext _context_alone(OpContext* ctx) noexcept nogil:
+cdef OpContext _context_of_one_copy(OpContext* ctx) noexcept nogil:
     cdef OpContext alone = ctx[0]
     alone.n_in = alone.n_out = 1
     alone.n_aux = 0
@@ -112,9 +112,9 @@ cdef OpContext _context_alone(OpContext* ctx) noexcept nogil:
     return alone
 
 
-cdef char* _copy_in(Operator move, OpContext* ctx, const TBlob* given, TBlob* to,
-                    char* at) except NULL nogil:
-    cdef OpContext alone = _context_alone(ctx)
+cdef char* _reorder_input(Operator move, OpContext* ctx, const TBlob* given, TBlob* to,
+                          char* at) except NULL nogil:
+    cdef OpContext alone = _context_of_one_copy(ctx)
     cdef int write = kWriteTo
     to[0] = given[0]
     if move is None or given.data == NULL:
@@ -124,7 +124,7 @@ cdef char* _copy_in(Operator move, OpContext* ctx, const TBlob* given, TBlob* to
     return at + _nbytes(move, given)
 
 
-cdef int _copy_back(Operator move, OpContext* ctx, const TBlob* made, const int* req,
-                    TBlob* to) except -1 nogil:
-    cdef OpContext alone = _context_alone(ctx)
+cdef int _reorder_output(Operator move, OpContext* ctx, const TBlob* made, const int* req,
+                         TBlob* to) except -1 nogil:
+    cdef OpContext alone = _context_of_one_copy(ctx)
     return move.backward(&alone, made, NULL, NULL, req, to, NULL)

@@ -32,7 +32,7 @@ _POOL_TYPES = ("max", "avg", "sum", "lp")
 class PoolingHooks(GraphHooks):
     """Graph hooks of Pooling: it has a channels-last form, and may take maxima of windows."""
 
-    def takes_maxima(self, prop):
+    def computes_maxima(self, prop):
         # with other conventions a window may be empty and have no maximum
         return prop.pool_type == "max" and (prop.global_pool or prop.pooling_convention == "valid")
 

@@ -6,7 +6,7 @@ from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
-from ..out_dtype import OutDType, in_data_dtype
+from ..out_dtype import OutDType, cast_gradients_back
 from ..parameters import Bool, Double, Enum, Int
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
@@ -107,7 +107,7 @@ class SoftmaxProperty(OutDType, KernelProperty, operator="softmax"):
             return []
         return super().backward_inplace_option(out_grad, in_data, out_data, in_grad)
 
-    def create_same(self, ctx, in_shapes, in_types):
+    def create_uncast(self, ctx, in_shapes, in_types):
         if self.use_length and in_types[1] not in ("int32", "int64"):
             raise ArgumentTypeError(
                 f"operator {self.op_name}: length is {in_types[1]}, expected int32 or int64"
@@ -132,7 +132,7 @@ class SoftmaxProperty(OutDType, KernelProperty, operator="softmax"):
 
         return [gradient, None]
 
-    second_order = Formula(in_data_dtype(gradients))
+    second_order = Formula(cast_gradients_back(gradients))
 
 
 class LogSoftmaxProperty(SoftmaxProperty, operator="log_softmax"):
@@ -160,7 +160,7 @@ class LogSoftmaxProperty(SoftmaxProperty, operator="log_softmax"):
 
         return [gradient, None]
 
-    second_order = Formula(in_data_dtype(gradients))
+    second_order = Formula(cast_gradients_back(gradients))
 
 
 class SoftminProperty(SoftmaxProperty, operator="softmin"):

@@ -24,7 +24,7 @@ from .promotion import (
 
 # Functor of numbers -> functor of bools, if it differs: a sum is "or", as for NumPy.
 _BOOL_FUNCTORS = {"plus": "logical_or", "mul": "logical_and", "bitwise_not": "logical_not"}
-_NOT_FOR_BOOLS = ("minus", "negative", "gcd", "lcm")
+_NOT_FOR_BOOLS = ("minus", "negative", "gcd", "lcm")  # functions that refuse bools
 # Functions of two bools that use the loops of int8.
 _INT8_FUNCTORS = ("remainder", "power", "floor_divide", "fmod", "left_shift", "right_shift")
 

@@ -170,7 +170,7 @@ class NumpyFunction(OperatorProperty):
         """Return shapes and dtypes of the outputs for inputs of these shapes and dtypes."""
         key = *shapes, *types
         if key not in self._found:
-            written = call_tracer()(self, shapes, types)
+            written = load_tracer()(self, shapes, types)
             self._found[key] = written.shapes, written.types
         return self._found[key]
 
@@ -226,7 +226,7 @@ class NumpyFunction(OperatorProperty):
 
 
 @cache
-def call_tracer():
+def load_tracer():
     """Return the function of ``gluon/block`` that traces a call with symbols of known shapes."""
     from ...gluon.block.decomposition import decompose_call
 

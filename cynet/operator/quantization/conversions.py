@@ -13,7 +13,7 @@ from ..parameters import Enum, Float
 from ..property import merge_shapes
 from .ranges import BYTES, ONE, NanCheck, has_range, quantized_dtype, range_shapes, require_bytes
 
-_RANGE_OF_INPUTS, _GIVEN_RANGE, _RANGE_OF_DATA = range(3)
+_RANGE_OF_INPUTS, _GIVEN_RANGE, _RANGE_OF_DATA = range(3)  # where a kernel gets the range from
 _OUTPUT_TRIPLE = ["output0", "output1", "output2"]
 
 

@@ -143,7 +143,7 @@ def _dispersed_log_density(F, x, mu, alpha):
     return _log_binomial(F, x, k) + count * F.log(mu * alpha) - (count + k) * F.log1p(mu * alpha)
 
 
-class Row(NamedTuple):
+class DensityRow(NamedTuple):
     """A row: a distribution.
 
     parameters: What they are.
@@ -162,7 +162,7 @@ class Row(NamedTuple):
 
 # rows in the order of DensityLaw of kernels/rng/density.h
 ROWS = [
-    Row(
+    DensityRow(
         "uniform",
         {"low": "Lower ends.", "high": "Upper ends."},
         "uniform distributions over [low, high]",
@@ -170,7 +170,7 @@ ROWS = [
         ("0, 1, 2", (0, 2), "0.5 0.5 0.5"),
         lambda x, low, high: (x >= low) * (x <= high),
     ),
-    Row(
+    DensityRow(
         "normal",
         {"mu": "Means.", "sigma": "Standard deviations."},
         "normal distributions",
@@ -178,35 +178,35 @@ ROWS = [
         ("0, 1, 2", (0, 1), "0.3989423  0.24197072 0.05399097"),
         lambda x, *_: (x == x) + (x != x),  # everywhere, NaN included
     ),
-    Row(
+    DensityRow(
         "gamma",
         {"alpha": "Shapes of the distributions.", "beta": "Rates: means are alpha / beta."},
         "gamma distributions",
         _gamma_log_density,
         ("0.5, 1, 2", (2, 1), "0.30326533 0.36787945 0.27067056"),
     ),
-    Row(
+    DensityRow(
         "exponential",
         {"lam": "Rates."},
         "exponential distributions",
         _exponential_log_density,
         ("0, 1, 2", (1,), "1.         0.36787945 0.13533528"),
     ),
-    Row(
+    DensityRow(
         "poisson",
         {"lam": "Means."},
         "Poisson distributions",
         _poisson_log_density,
         ("0, 1, 2", (2,), "0.13533528 0.27067056 0.27067056"),
     ),
-    Row(
+    DensityRow(
         "negative_binomial",
         {"k": "Failures at which experiments end.", "p": "Probabilities of a failure."},
         "negative binomial distributions",
         _negative_binomial_log_density,
         ("0, 1, 2", (2, 0.5), "0.25   0.25   0.1875"),
     ),
-    Row(
+    DensityRow(
         "generalized_negative_binomial",
         {"mu": "Means.", "alpha": "Dispersions: variances are mu + alpha mu^2."},
         "negative binomial distributions given by mean and dispersion",

@@ -24,7 +24,7 @@ _CTX_DOC = "Device of the output, such as 'cpu(0)'; only for imperative calls."
 _DTYPE_DOC = "Type of the output; by default that of `out`, else {}."
 
 
-class DrawType(DType):
+class DtypeChoice(DType):
     """A dtype parameter that accepts a few dtypes."""
 
     def __init__(self, choices, default=None, doc=""):
@@ -145,7 +145,7 @@ class SampleDistribution(_RandomProperty):
         return {"distribution": self.row.code, "a": 0.0, "b": 0.0}
 
 
-class Law(IntEnum):
+class DistributionCode(IntEnum):
     """Codes of distributions: the enumeration in kernels/rng/random_draw.h."""
 
     Uniform = 0
@@ -180,7 +180,7 @@ class Distribution(NamedTuple):
     """
 
     name: str
-    code: Law
+    code: DistributionCode
     parameters: tuple
     text: str
     shown: tuple
@@ -190,7 +190,7 @@ class Distribution(NamedTuple):
     @property
     def uses_rejection(self):
         """True if the kernel may draw several times for one number."""
-        return self.code > Law.Exponential
+        return self.code > DistributionCode.Exponential
 
 
 _FINITE = "be finite", lambda value, _: -inf < value < inf  # error text, check of a parameter
@@ -203,7 +203,7 @@ _FAILURES_DOC = "Number of failures at which the experiment ends."
 DISTRIBUTIONS = (
     Distribution(
         "uniform",
-        Law.Uniform,
+        DistributionCode.Uniform,
         (
             Parameter("low", 0.0, "Lower end, included.", *_FINITE),
             Parameter("high", 1.0, "Upper end, excluded.", *_NOT_BELOW_LOW),
@@ -214,7 +214,7 @@ DISTRIBUTIONS = (
     ),
     Distribution(
         "normal",
-        Law.Normal,
+        DistributionCode.Normal,
         (
             Parameter("loc", 0.0, "Mean.", *_FINITE),
             Parameter("scale", 1.0, "Standard deviation.", *_POSITIVE),
@@ -226,7 +226,7 @@ DISTRIBUTIONS = (
     ),
     Distribution(
         "gamma",
-        Law.Gamma,
+        DistributionCode.Gamma,
         (
             Parameter("alpha", 1.0, "Shape of the distribution.", *_POSITIVE),
             Parameter("beta", 1.0, "Scale of the distribution.", *_POSITIVE),
@@ -236,21 +236,21 @@ DISTRIBUTIONS = (
     ),
     Distribution(
         "exponential",
-        Law.Exponential,
+        DistributionCode.Exponential,
         (Parameter("lam", 1.0, "Rate: the mean is 1 / lam.", *_POSITIVE),),
         "exponentially distributed numbers of mean 1 / lam",
         ("lam=4", 0.2, "[1, 0.25]", "[1. 4.]"),
     ),
     Distribution(
         "poisson",
-        Law.Poisson,
+        DistributionCode.Poisson,
         (Parameter("lam", 1.0, "Mean.", *_NOT_NEGATIVE),),
         "Poisson distributed counts (in a float type) of mean lam",
         ("lam=4", 4.0, "[1, 4]", "[1. 4.]"),
     ),
     Distribution(
         "negative_binomial",
-        Law.NegativeBinomial,
+        DistributionCode.NegativeBinomial,
         (
             Parameter("k", 1, _FAILURES_DOC, *_NOT_NEGATIVE, Int),
             Parameter("p", 1.0, "Probability of a failure.", *_PROBABILITY),
@@ -260,7 +260,7 @@ DISTRIBUTIONS = (
     ),
     Distribution(
         "generalized_negative_binomial",
-        Law.GeneralizedNegativeBinomial,
+        DistributionCode.GeneralizedNegativeBinomial,
         (
             Parameter("mu", 1.0, "Mean.", *_NOT_NEGATIVE),
             Parameter("alpha", 1.0, "Dispersion: the variance is mu + alpha mu^2.", *_NOT_NEGATIVE),
@@ -297,7 +297,7 @@ def _register(row):
     names = row.sample_names or [each.name for each in row.parameters]
     arrays = f"mx.nd.array({arrays})".replace("] [", "]), mx.nd.array([")
     fields = {each.name: each.field() for each in row.parameters}
-    dtype = DrawType(_FLOATS, None, _DTYPE_DOC.format("float32"))
+    dtype = DtypeChoice(_FLOATS, None, _DTYPE_DOC.format("float32"))
     own = {
         **fields,
         "shape": Shape(None, _SHAPE_DOC, low=0),
@@ -339,7 +339,7 @@ class RandintProperty(_ScalarProperty, operator="_random_randint", aliases=("ran
     high = Int(doc="Upper end, excluded.", low=-(2**63), high=2**63 - 1)
     shape = Shape(None, _SHAPE_DOC, low=0)
     ctx = Str("", _CTX_DOC)
-    dtype = DrawType(("int32", "int64"), None, _DTYPE_DOC.format("int32"))
+    dtype = DtypeChoice(("int32", "int64"), None, _DTYPE_DOC.format("int32"))
     default_type = "int32"
     example = """
     >>> mx.random.seed(1)

@@ -121,7 +121,7 @@ def with_docstring(array, by_default, options, first=""):
         Words before the example, which shows arrays.
     """
 
-    def put_in(function):
+    def insert_paragraphs(function):
         sentence, parameters, example = _DISTRIBUTION_DOCS[function.__name__]
         if not parameters.startswith("*shape"):
             parameters += _SHAPE_TEXT.format(by_default)
@@ -132,4 +132,4 @@ def with_docstring(array, by_default, options, first=""):
         function.__doc__ = text.format(array=array) + first + _SEED_LINE + example
         return guarded(function)
 
-    return put_in
+    return insert_paragraphs

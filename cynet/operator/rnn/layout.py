@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
+GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}  # gates of a cell, by mode
 
 
 class Pass(NamedTuple):

@@ -22,7 +22,7 @@ def _slice_sparse(S, entry, prop, inputs, params):
     if len(cuts) > 2 or len(prop.begin) != len(prop.end):
         return None
     begin, end, _ = cuts[0].indices(array.shape[0])
-    out = S.convert.row_range(array, begin, max(begin, end))
+    out = S.convert.slice_rows(array, begin, max(begin, end))
     if len(cuts) == 2:
         low, high, _ = cuts[1].indices(array.shape[1])
         high = max(low, high)

@@ -80,7 +80,7 @@ cdef class ProgressionOperator(Operator):
                 for k in range(n):
                     chunk[k] = self.start + self.step * ((i + k) // self.repeat)
             to = <char*>out_data[0].data + i * <int64_t>dtype_size(self.dtype)
-            _put(self.dtype, &self.add, req[0], kFloat64, chunk, to, n)
+            _cast_to(self.dtype, &self.add, req[0], kFloat64, chunk, to, n)
         return 0
 
     cdef void _fill(self, TBlob* out) noexcept nogil:
@@ -91,8 +91,8 @@ cdef class ProgressionOperator(Operator):
         copy_strided(&what, False)
 
 
-cdef void _put(int dtype, const Kernel* add, int req, int source, const void* values, void* to,
-               int64_t n) noexcept nogil:
+cdef void _cast_to(int dtype, const Kernel* add, int req, int source, const void* values, void* to,
+                   int64_t n) noexcept nogil:
     if req == kAddTo:
         run_cast_add(add, source, values, to, n)
     elif req != kNullOp:
@@ -204,14 +204,14 @@ class ArangeProperty(CreationProperty, operator="_arange"):
     <NDArray 6 @cpu(0)>
     """
 
-    def bounds(self):
+    def start_and_stop(self):
         """(start, stop or None)."""
         if self.stop is None and not self.infer_range:
             return 0.0, self.start
         return self.start, self.stop
 
     def out_shape(self):
-        start, stop = self.bounds()
+        start, stop = self.start_and_stop()
         if stop is None:
             return None
         steps = (stop - start) / self.step if self.step else 0.0
@@ -221,7 +221,7 @@ class ArangeProperty(CreationProperty, operator="_arange"):
         return (math.ceil(steps) * self.repeat,)
 
     def progression(self):
-        return self.bounds()[0], self.step, self.repeat
+        return self.start_and_stop()[0], self.step, self.repeat
 
 
 class LinspaceProperty(CreationProperty, operator="_linspace"):
@@ -292,8 +292,8 @@ cdef class EyeOperator(Operator):
             n = min(size - i, 512)
             for c in range(n):
                 chunk[c] = (i + c) % self.columns - (i + c) // self.columns == self.k
-            _put(self.dtype, &self.add, req[0], kFloat64, chunk,
-                 <char*>out_data[0].data + i * <int64_t>dtype_size(self.dtype), n)
+            _cast_to(self.dtype, &self.add, req[0], kFloat64, chunk,
+                     <char*>out_data[0].data + i * <int64_t>dtype_size(self.dtype), n)
         return 0
 
 
@@ -380,5 +380,5 @@ cdef class ConstantOperator(Operator):
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        _put(kInt64, &self.add, req[0], kInt64, self.values, out_data[0].data, out_data[0].size)
+        _cast_to(kInt64, &self.add, req[0], kInt64, self.values, out_data[0].data, out_data[0].size)
         return 0

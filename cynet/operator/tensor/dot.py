@@ -93,7 +93,7 @@ class DotProperty(ProductProperty, operator="dot"):
     <NDArray 2x2 @cpu(0)>
     """
 
-    def parts(self, lhs, rhs):
+    def matrix_axes(self, lhs, rhs):
         """Return (row axes, inner length of lhs, inner length of rhs, column axes) of a product."""
         if self.transpose_a and len(lhs) > 1:
             rows, left = lhs[1:], lhs[0]
@@ -109,7 +109,7 @@ class DotProperty(ProductProperty, operator="dot"):
         lhs, rhs = in_shapes
         if lhs is None or rhs is None:
             return [lhs, rhs], [out_shapes[0]], []
-        rows, left, right, columns = self.parts(lhs, rhs)
+        rows, left, right, columns = self.matrix_axes(lhs, rhs)
         if left and right and left != right:
             raise ShapeError(
                 f"dot of {lhs} and {rhs} (transpose_a={self.transpose_a}, "
@@ -119,7 +119,7 @@ class DotProperty(ProductProperty, operator="dot"):
 
     def sizes(self, lhs, rhs):
         """(number of products, m, n, k): each is m x k by k x n."""
-        rows, left, _, columns = self.parts(lhs, rhs)
+        rows, left, _, columns = self.matrix_axes(lhs, rhs)
         return 1, prod(rows), prod(columns), left
 
 

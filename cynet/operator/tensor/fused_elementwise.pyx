@@ -25,10 +25,10 @@ from ..elementwise_loop import BYTE_LOOPS, CHEAP_FUNCTORS, fold_out_of_range_sca
 from ..graph_hooks import GraphHooks
 from ..property import OperatorProperty
 
-REGISTERS = FUSED_REGISTERS
+REGISTERS = FUSED_REGISTERS  # number of registers of a chain
 cdef enum:
-    MAX_ARRAYS = 64
-ARRAYS = MAX_ARRAYS
+    MAX_ARRAYS = 64  # maximum number of arrays of a chain
+ARRAYS = MAX_ARRAYS  # maximum number of arrays of a chain, for Python
 
 cdef enum:
     COSTLY_TIME = 6  # time of a functor outside CHEAP_FUNCTORS, in units of an addition

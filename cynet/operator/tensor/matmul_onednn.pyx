@@ -11,9 +11,9 @@ from ...kernels.conv.onednn_matmul cimport Matmul
 from .._base cimport Operator, OpContext
 
 cdef enum:
-    FORWARD = 0
-    LHS = 1
-    RHS = 2
+    FORWARD = 0  # the product that computes the output
+    LHS = 1  # the product that computes the gradient of the left operand
+    RHS = 2  # the product that computes the gradient of the right operand
 
 
 cdef class LibraryProducts(Operator):

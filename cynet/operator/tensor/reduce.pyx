@@ -19,7 +19,7 @@ from ..functions.classes import register_reductions
 from ..functions.derivatives import make_reduction_rule
 from ..graph_hooks import GraphHooks
 from ..elementwise_loop import fits_dtype
-from ..out_dtype import OutDType, in_data_dtype
+from ..out_dtype import OutDType, cast_gradients_back
 from ..parameters import Bool, DType, Int, Shape
 from ..precision import FLOAT32, Precision
 from ..sparse.reductions import NORM
@@ -173,7 +173,7 @@ class NormProperty(OutDType, ReduceProperty, operator="norm"):
     amp = Precision(FLOAT32)
     sparse = NORM
     methods = ("norm",)
-    second_order = Formula(in_data_dtype(_norm_gradients))
+    second_order = Formula(cast_gradients_back(_norm_gradients))
     in_sparse = ("norm",)
     example = """
     >>> x = mx.nd.array([[3, 4], [6, 8]])
@@ -193,7 +193,7 @@ class NormProperty(OutDType, ReduceProperty, operator="norm"):
         self.gradient = "sign_grad" if self.ord == 1 else "norm_grad"
         self.reduction = "norm1" if self.ord == 1 else "norm2"
 
-    def create_same(self, ctx, in_shapes, in_types):
+    def create_uncast(self, ctx, in_shapes, in_types):
         return ReduceProperty.create_operator(self, ctx, in_shapes, in_types)
 
 

@@ -61,7 +61,7 @@ class IndexedProperty(KernelProperty):
             return BoundsError(f"{where} axis {int(values[2])} of length {n}")
         return ArgumentError(f"{where} an axis of length {n}; there are 0 to {n - 1}")
 
-    def parts(self, data, axis):
+    def split_at_axis(self, data, axis):
         """Split `data`'s shape at the indexed axis; ShapeError if that axis is empty."""
         if data[axis] == 0:
             raise ShapeError(
@@ -71,7 +71,7 @@ class IndexedProperty(KernelProperty):
 
     def _index_params(self, data, axis, mode):
         """Parameters of the kernels that index one axis."""
-        outer, n, inner = self.parts(data, axis)
+        outer, n, inner = self.split_at_axis(data, axis)
         number = CLIP_AND_WARN if mode == "clip" and self.tells else MODES.index(mode)
         return {"outer": outer, "n": n, "inner": inner, "mode": number}
 

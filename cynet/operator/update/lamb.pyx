@@ -54,7 +54,7 @@ def check_weights(prop, dtype):
             f"operator {prop.op_name} takes weights of {' or '.join(wanted)}, not {dtype}")
 
 
-class Moments(OperatorProperty):
+class MomentParameters(OperatorProperty):
     """Base with the parameters of Adam's running means."""
 
     graph = GraphHooks(bfloat16_loops=True)
@@ -67,7 +67,7 @@ class Moments(OperatorProperty):
     rescale_grad = Float(1.0, doc="Factor of the gradient.")
     clip_gradient = Float(-1.0, doc=CLIP_DOC)
 
-    def step_numbers(self, wd, t):
+    def step_parameters(self, wd, t):
         """Return the parameters of the rule lamb_step, for the t-th update of a weight."""
         first, second = 1.0, 1.0
         if self.bias_correction:
@@ -76,7 +76,7 @@ class Moments(OperatorProperty):
                 self.epsilon * second, second / first if first else inf)
 
 
-class LambPhase1Property(Moments, operator="lamb_update_phase1"):
+class LambPhase1Property(MomentParameters, operator="lamb_update_phase1"):
     """The first phase of LAMB: Adam's step with weight decay, ``mean' / (sqrt(var') + epsilon) + wd
     * weight``."""
 
@@ -145,7 +145,7 @@ cdef class LambPhase1Operator(Operator):
         self.master = prop.master
         self.write = find_update(b"lamb_step", flag, self.master, False)
         self.add = find_update(b"lamb_step", flag, self.master, True)
-        fill_params(&self.params, prop.step_numbers(prop.wd, prop.t))
+        fill_params(&self.params, prop.step_parameters(prop.wd, prop.t))
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -256,14 +256,14 @@ cdef class LambPhase2Operator(Operator):
             return 0
         cdef double ratio = trust_ratio(first_element(&in_data[2]), first_element(&in_data[3]),
                                         self.lower, self.upper)
-        move_weights(self.add if req[0] == kAddTo else self.write, self.lr * ratio,
-                     in_data[0].data, in_data[1].data, out_data[0].data,
-                     aux_states[0].data if self.master else NULL, in_data[0].size)
+        subtract_step(self.add if req[0] == kAddTo else self.write, self.lr * ratio,
+                      in_data[0].data, in_data[1].data, out_data[0].data,
+                      aux_states[0].data if self.master else NULL, in_data[0].size)
         return 0
 
 
-cdef void move_weights(UpdateLoop loop, double lr, const void* weight, const void* step, void* out,
-                       void* master, long long n) noexcept nogil:
+cdef void subtract_step(UpdateLoop loop, double lr, const void* weight, const void* step, void* out,
+                        void* master, long long n) noexcept nogil:
     """The weight after a step."""
     cdef UpdateArrays arrays
     cdef UpdateParams params
@@ -274,7 +274,7 @@ cdef void move_weights(UpdateLoop loop, double lr, const void* weight, const voi
     run_update(loop, &params, &arrays, n)
 
 
-class MultiLambProperty(Moments, ManyWeights, operator="_multi_lamb_update"):
+class MultiLambProperty(MomentParameters, ManyWeights, operator="_multi_lamb_update"):
     """LAMB of several weights: both phases for each, with the norms that they need."""
 
     parameter_order = ("learning_rates", "beta1", "beta2", "epsilon", "wds", "rescale_grad",
@@ -327,7 +327,7 @@ cdef class MultiLambOperator(Operator):
         self.nbytes = size * dtype_size(self.of_steps)
         self.lower, self.upper = prop.lower_bound, prop.upper_bound
         for lr, wd, t in zip(prop.learning_rates, prop.wds, prop.step_count):
-            fill_params(&params, prop.step_numbers(wd, t))
+            fill_params(&params, prop.step_parameters(wd, t))
             self.params.push_back(params)
             self.lrs.push_back(lr)
 
@@ -356,8 +356,8 @@ cdef class MultiLambOperator(Operator):
                 length = sqrt(sum_squares(weight.dtype, weight.data, weight.size))
             length = trust_ratio(length, sqrt(sum_squares(self.of_steps, step, weight.size)),
                                  self.lower, self.upper)
-            move_weights(self.add if req[i] == kAddTo else self.write, self.lrs[i] * length,
-                         weight.data, step, out_data[i].data, master, weight.size)
+            subtract_step(self.add if req[i] == kAddTo else self.write, self.lrs[i] * length,
+                          weight.data, step, out_data[i].data, master, weight.size)
         return 0
 
 

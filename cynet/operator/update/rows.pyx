@@ -19,7 +19,7 @@ from ...base.dtype import NAMES
 from ...base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
 from ...kernels.table import update_rules
 
-cdef dict _STATES = {rule: states for rule, (states, _, _) in update_rules().items()}
+cdef dict _STATE_COUNTS = {rule: states for rule, (states, _, _) in update_rules().items()}
 
 
 cdef extern from "common/row_prefetch.h" namespace "cynet" nogil:
@@ -121,7 +121,7 @@ def update_rows(str rule, NDArrayBase weight not None, NDArrayBase values not No
     cdef double own[5]
     cdef int k, flags
     cdef int exact = kFloat32 if master is not None else weight.blob.dtype
-    if rule not in _STATES or len(states) != _STATES[rule]:
+    if rule not in _STATE_COUNTS or len(states) != _STATE_COUNTS[rule]:
         raise ArgumentError(f"update rule '{rule}' of rows: got {len(states)} states")
     if values.shape != (n, *weight.shape[1:]):
         raise ShapeError(f"update: a weight has shape {weight.shape}, {n} rows of its gradient have"

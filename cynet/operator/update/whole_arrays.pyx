@@ -31,7 +31,7 @@ class ArraysProperty(OperatorProperty):
         return [f"array_{i}" for i in range(self.num_arrays)]
 
     def infer_shape(self, in_shapes, out_shapes):
-        return in_shapes, [self.length()], []
+        return in_shapes, [self.output_shape()], []
 
     def infer_type(self, in_types, out_types):
         # outputs are float32 for inputs of any dtype
@@ -39,7 +39,7 @@ class ArraysProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_floats(self, self.list_arguments(), in_types, GPU_FLOATS)
-        return self.operator()
+        return self.make_operator()
 
 
 class AllFiniteProperty(OperatorProperty, operator="all_finite"):
@@ -88,11 +88,11 @@ class MultiAllFiniteProperty(ArraysProperty, operator="multi_all_finite"):
     def reads_out(self):
         return not self.init_output
 
-    def length(self):
+    def output_shape(self):
         """The output's shape."""
         return (1,)
 
-    def operator(self):
+    def make_operator(self):
         """The operator that computes it."""
         return FiniteOperator(self.init_output)
 
@@ -131,11 +131,11 @@ class MultiSumSquaresProperty(ArraysProperty, operator="multi_sum_sq"):
     <NDArray 2 @cpu(0)>
     """
 
-    def length(self):
+    def output_shape(self):
         """The output's shape."""
         return (self.num_arrays,)
 
-    def operator(self):
+    def make_operator(self):
         """The operator that computes it."""
         return SumSquaresOperator()
 

@@ -16,7 +16,7 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.reduce.row_sums cimport sum_channels
 from ...kernels.vision.deformable cimport (
-    DeformGrads, DeformShape, deform_backward, deform_complete, deform_forward,
+    DeformGrads, DeformShape, deform_backward, deform_fill_dims, deform_forward,
     deform_workspace_elements
 )
 from .._base cimport Operator, OpContext
@@ -33,7 +33,7 @@ from ..second_order import Rewrite
 from .deformable_decomposed import compose_deformable
 from .planes import unify_planes, has_zero_length
 
-_DOCS = {
+_INPUT_DOCS = {
     "data": "Input (N, C, H, W).",
     "offset": "Offsets (N, 2 * num_deformable_group * taps, H', W') in pixels: y, then x, of each "
               "point of the window.",
@@ -43,7 +43,7 @@ _DOCS = {
 }
 
 
-class OffsetWindows(OperatorProperty):
+class DeformableProperty(OperatorProperty):
     """Base of the two deformable convolutions."""
 
     modulated, holds = False, True
@@ -132,11 +132,11 @@ class OffsetWindows(OperatorProperty):
         return DeformableOperator(self, in_shapes[0])
 
 
-def _layout():
+def _layout_parameter():
     return Enum(("NCW", "NCHW", "NCDHW"), None, doc="Order of axes: NCHW.")
 
 
-class DeformableConvolutionProperty(OffsetWindows, operator="_contrib_DeformableConvolution"):
+class DeformableConvolutionProperty(DeformableProperty, operator="_contrib_DeformableConvolution"):
     """Convolution whose windows read the data at points moved by offsets, which are an input.
 
     The window's point k at output p reads ``data(p * stride - pad + k * dilate + offset)`` by
@@ -144,8 +144,8 @@ class DeformableConvolutionProperty(OffsetWindows, operator="_contrib_Deformable
     of num_deformable_group groups of channels has offsets of its own. All inputs have a gradient.
     """
 
-    layout = _layout()
-    inputs_doc = {name: text for name, text in _DOCS.items() if name != "mask"}
+    layout = _layout_parameter()
+    inputs_doc = {name: text for name, text in _INPUT_DOCS.items() if name != "mask"}
     amp = Precision(FLOAT32)
     example = """
     >>> x, offset = mx.nd.ones((1, 1, 4, 4)), mx.nd.zeros((1, 18, 2, 2))
@@ -158,7 +158,7 @@ class DeformableConvolutionProperty(OffsetWindows, operator="_contrib_Deformable
 
 
 class ModulatedDeformableConvolutionProperty(
-    OffsetWindows, operator="_contrib_ModulatedDeformableConvolution"
+    DeformableProperty, operator="_contrib_ModulatedDeformableConvolution"
 ):
     """DeformableConvolution whose samples are multiplied by factors that are an input, too.
 
@@ -167,9 +167,9 @@ class ModulatedDeformableConvolutionProperty(
     """
 
     modulated, holds = True, False
-    inputs_doc = _DOCS
+    inputs_doc = _INPUT_DOCS
     im2col_step = Int(64, doc="Part of MXNet's signature; not used.", low=1)
-    layout = _layout()
+    layout = _layout_parameter()
     example = """
     >>> x, offset = mx.nd.ones((1, 1, 4, 4)), mx.nd.zeros((1, 18, 2, 2))
     >>> mask = mx.nd.ones((1, 9, 2, 2)) / 2
@@ -195,7 +195,7 @@ cdef class DeformableOperator(Operator):
             s.in_size[i], s.kernel[i] = data[2 + i], prop.kernel[i]
             s.out_size[i] = prop.output_size(i, data[2 + i])
             s.stride[i], s.dilate[i], s.pad[i] = (values[i] for values in prop.window)
-        deform_complete(s)
+        deform_fill_dims(s)
         self.has_bias, self.modulated = not prop.no_bias, prop.modulated
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,

@@ -24,7 +24,7 @@ def check_target(prop):
     return shape
 
 
-def infer_theta(name, shape, batch):
+def infer_theta_shape(name, shape, batch):
     """Return the shape (batch, 6) of affine maps."""
     if shape is not None and len(shape) != 2:
         raise ShapeError(f"{name} has shape {tuple(shape)}, expected (N, 6)")
@@ -66,7 +66,7 @@ class GridGeneratorProperty(KernelProperty, operator="GridGenerator"):
         if self.transform_type == "warp":
             out = unify_planes("output", out, unify_planes("data", data, (0, 2, 0, 0)))
             return [out], [out], []
-        data = infer_theta("data", data, 0)
+        data = infer_theta_shape("data", data, 0)
         out = unify_planes("output", out, (data[0], 2, *self.target_shape))
         return [unify_shapes("data", data, (out[0], 6))], [out], []
 

@@ -8,7 +8,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Shape
 from ..second_order import Rewrite
-from .grid_generator import check_target, infer_theta
+from .grid_generator import check_target, infer_theta_shape
 from .planes import unify_planes
 
 
@@ -44,10 +44,10 @@ class SpatialTransformerProperty(KernelProperty, operator="SpatialTransformer"):
 
     def infer_shape(self, in_shapes, out_shapes):
         data = unify_planes("data", in_shapes[0], (0, 0, 0, 0))
-        loc = infer_theta("loc", in_shapes[1], data[0])
+        loc = infer_theta_shape("loc", in_shapes[1], data[0])
         out = unify_planes("output", out_shapes[0], (loc[0], data[1], *self.target_shape))
         return (
-            [unify_planes("data", data, (*out[:2], 0, 0)), infer_theta("loc", loc, out[0])],
+            [unify_planes("data", data, (*out[:2], 0, 0)), infer_theta_shape("loc", loc, out[0])],
             [out],
             [],
         )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ...executor import Executor
 
-_DEVICES = {1: "cpu", 2: "gpu"}
+_DEVICES = {1: "cpu", 2: "gpu"}  # device codes of the C API
 
 
 class Network:

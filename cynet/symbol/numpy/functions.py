@@ -27,7 +27,7 @@ from ..node import Node
 from ..register import function_of
 from ..symbol import Symbol
 from .loops import LOOPS
-from .numpy_symbol import NUMBERS, NumpySymbol, binary_of
+from .numpy_symbol import NUMBERS, NumpySymbol, apply_binary
 from .spelled import CALL_CONVERTERS
 
 _NAME_BY_PATH = {row.path: name for name, row in reversed(ROWS.items())}
@@ -94,7 +94,7 @@ def _make_symbol(path, imperative, args, kwargs):
     label, attr = kwargs.pop("name", None), kwargs.pop("attr", None)
     word = imperative.__name__.lower()
     if word in _ELEMENTWISE and imperative is FUNCTIONS[word]:
-        return binary_of(operators_of(word), *args[:2], *kwargs.values())
+        return apply_binary(operators_of(word), *args[:2], *kwargs.values())
     own = (FUNCTIONS | EXTENSION_FUNCTIONS).get(word)
     make_unary_rule = word in _UNARY_ROWS and f"_npi_{word}" not in ROWS and imperative is own
     if make_unary_rule and len(args) == 1 and not kwargs:

@@ -10,7 +10,7 @@ from ...operator.functions.numpy_rows import NPX_UNARIES, operators_of
 from ..register import add_symbol_class, function_of
 from ..symbol import Symbol
 
-NUMBERS = (bool, int, float, onp.generic)
+NUMBERS = (bool, int, float, onp.generic)  # types of scalars
 
 
 class NumpySymbol(Symbol):
@@ -160,7 +160,7 @@ def _apply_legacy(name, *args, **kwargs):
     return NumpySymbol(made.entries)
 
 
-def binary_of(operators, lhs, rhs):
+def apply_binary(operators, lhs, rhs):
     """Apply a binary operator to two operands, at least one of them a symbol."""
     _, arrays, scalar, reflected = operators
     for value, other, operator in ((rhs, lhs, scalar), (lhs, rhs, reflected)):
@@ -178,7 +178,7 @@ def _binary_method(name, is_reflected):
     operators = operators_of(name)
 
     def method(self, other):
-        return binary_of(operators, *((other, self) if is_reflected else (self, other)))
+        return apply_binary(operators, *((other, self) if is_reflected else (self, other)))
 
     method.__doc__ = f"``mx.sym.np.{name}``."
     return method

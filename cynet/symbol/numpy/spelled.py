@@ -20,7 +20,7 @@ def _split_converter(name, own_axis):
     return convert
 
 
-def _convert_where(path, given):
+def _where_to_operator(path, given):
     condition, x, y = (given[key] for key in ("condition", "x", "y"))
     symbols = isinstance(x, Symbol), isinstance(y, Symbol)
     if x is None or y is None:
@@ -37,7 +37,7 @@ def _convert_where(path, given):
     return None
 
 
-def _convert_tensordot(path, given):
+def _tensordot_to_operator(path, given):
     axes, arrays = given["axes"], [given["a"], given["b"]]
     if not all(isinstance(each, Symbol) for each in arrays):
         return None
@@ -47,7 +47,7 @@ def _convert_tensordot(path, given):
     return "_npi_tensordot", arrays, {"a_axes_summed": a, "b_axes_summed": b}
 
 
-def _convert_einsum(path, given):
+def _einsum_to_operator(path, given):
     arrays = list(given["operands"])
     if not all(isinstance(each, Symbol) for each in arrays):
         return None
@@ -63,23 +63,23 @@ def _full_like_converter(value):
     return convert
 
 
-def _convert_arange(path, given):
+def _arange_to_operator(path, given):
     start, stop, dtype = given["start"], given["stop"], given["dtype"]
     start, stop = (0, start) if stop is None else (start, stop)
     dtype = "float32" if dtype is None else dtype
     return "_npi_arange", [], {"start": start, "stop": stop, "step": given["step"], "dtype": dtype}
 
 
-def _convert_identity(path, given):
+def _identity_to_operator(path, given):
     dtype = "float32" if given["dtype"] is None else given["dtype"]
     return "_npi_identity", [], {"shape": (given["n"], given["n"]), "dtype": dtype}
 
 
-def _convert_ravel(path, given):
+def _ravel_to_operator(path, given):
     return "_npx_reshape", [given["x"]], {"newshape": -1}
 
 
-def _convert_norm(path, given):
+def _norm_to_operator(path, given):
     ord, axis = given["ord"], given["axis"]
     flag = -2 if ord is None and axis is None else -1
     if ord in ("fro", "nuc") or (ord is None and axis is not None):
@@ -95,7 +95,7 @@ def _unary_converter(name):
     return lambda path, given: (name, [given["a"]], {})
 
 
-def _convert_average(path, given):
+def _average_to_operator(path, given):
     weights = given["weights"]
     if given["keepdims"] or not (weights is None or isinstance(weights, Symbol)):
         return None
@@ -104,7 +104,7 @@ def _convert_average(path, given):
     return "_npi_average", inputs, {**params, "weighted": weights is not None}
 
 
-def _convert_pad(path, given):
+def _pad_to_operator(path, given):
     modes = ("constant", "edge", "reflect", "symmetric", "maximum", "minimum")
     mode, width = given.get("mode", "constant"), given["pad_width"]
     if mode not in modes or not set(given) <= {"array", "pad_width", "mode", "constant_values"}:
@@ -117,12 +117,12 @@ def _convert_pad(path, given):
     return "_npi_pad", [given["array"]], params
 
 
-def _convert_polyval(path, given):
+def _polyval_to_operator(path, given):
     arrays = [given["p"], given["x"]]
     return ("_npi_polyval", arrays, {}) if all(isinstance(a, Symbol) for a in arrays) else None
 
 
-def _convert_ediff1d(path, given):
+def _ediff1d_to_operator(path, given):
     inputs, params = [given["ary"]], {}
     for name in ("to_begin", "to_end"):
         value = given[name]
@@ -141,12 +141,12 @@ def _slice_bounds(where):
     return {"int_ind": where.__index__()} if hasattr(where, "__index__") else None
 
 
-def _convert_delete(path, given):
+def _delete_to_operator(path, given):
     where = _slice_bounds(given["obj"])
     return where and ("_npi_delete", [given["arr"]], {**where, "axis": given["axis"]})
 
 
-def _convert_insert(path, given):
+def _insert_to_operator(path, given):
     where, value = _slice_bounds(given["obj"]), given["values"]
     if where is None or not isinstance(value, (Symbol, int, float)):
         return None
@@ -157,15 +157,15 @@ def _convert_insert(path, given):
     return name, [given["arr"]], {**params, "val": value}
 
 
-def _convert_append(path, given):
+def _append_to_operator(path, given):
     arrays = [given["arr"], given["values"]]
     if not all(isinstance(each, Symbol) for each in arrays):
         return None
     return "_npi_concatenate", arrays, {"axis": given["axis"], "num_args": 2}
 
 
-def _convert_inner(path, given):
-    return _convert_tensordot(path, {**given, "axes": (-1, -1)})
+def _inner_to_operator(path, given):
+    return _tensordot_to_operator(path, {**given, "axes": (-1, -1)})
 
 
 def _vector_product_converter(axes):
@@ -179,7 +179,7 @@ def _vector_product_converter(axes):
     return convert
 
 
-def _convert_take(path, given):
+def _take_to_operator(path, given):
     a, indices = given["a"], given["indices"]
     if not (isinstance(a, Symbol) and isinstance(indices, Symbol)):
         return None
@@ -194,27 +194,27 @@ CALL_CONVERTERS = {
     "np.vsplit": _split_converter("_npi_split", 0),
     "np.hsplit": _split_converter("_npi_hsplit", 1),
     "np.dsplit": _split_converter("_npi_dsplit", 2),
-    "np.where": _convert_where,
-    "np.tensordot": _convert_tensordot,
-    "np.einsum": _convert_einsum,
+    "np.where": _where_to_operator,
+    "np.tensordot": _tensordot_to_operator,
+    "np.einsum": _einsum_to_operator,
     "np.zeros_like": _full_like_converter(0),
     "np.ones_like": _full_like_converter(1),
-    "np.arange": _convert_arange,
-    "np.identity": _convert_identity,
-    "np.ravel": _convert_ravel,
-    "np.linalg.norm": _convert_norm,
+    "np.arange": _arange_to_operator,
+    "np.identity": _identity_to_operator,
+    "np.ravel": _ravel_to_operator,
+    "np.linalg.norm": _norm_to_operator,
     "np.diag_indices_from": lambda path, given: ("_npi_diag_indices_from", [given["arr"]], {}),
     "np.linalg.det": _unary_converter("_npi_det"),
     "np.linalg.slogdet": _unary_converter("_npi_slogdet"),
-    "np.average": _convert_average,
-    "np.pad": _convert_pad,
-    "np.polyval": _convert_polyval,
-    "np.ediff1d": _convert_ediff1d,
-    "np.delete": _convert_delete,
-    "np.insert": _convert_insert,
-    "np.append": _convert_append,
-    "np.take": _convert_take,
-    "np.inner": _convert_inner,
+    "np.average": _average_to_operator,
+    "np.pad": _pad_to_operator,
+    "np.polyval": _polyval_to_operator,
+    "np.ediff1d": _ediff1d_to_operator,
+    "np.delete": _delete_to_operator,
+    "np.insert": _insert_to_operator,
+    "np.append": _append_to_operator,
+    "np.take": _take_to_operator,
+    "np.inner": _inner_to_operator,
     "np.outer": _vector_product_converter(0),
     "np.vdot": _vector_product_converter(1),
 }

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from cynet.kernels.movement.transpose import _swap_arrays
+from cynet.kernels.movement.transpose import _transpose_arrays
 
 import cynet as mx
 from cynet.kernels.isa.dispatch import cpu_capabilities
@@ -26,7 +26,7 @@ def test_every_size(level):
         x = bits(rng, (batch, rows, columns))
         room = np.full(x.size + 32, 7, np.int32)
         y = room[16:-16].reshape(batch, columns, rows)
-        _swap_arrays(x.view(np.float32), y.view(np.float32), threads=2, level=level)
+        _transpose_arrays(x.view(np.float32), y.view(np.float32), threads=2, level=level)
         np.testing.assert_array_equal(y, x.transpose(0, 2, 1))
         assert (room[:16] == 7).all() and (room[-16:] == 7).all()
 
@@ -38,7 +38,7 @@ def test_added_to_what_is_there(level):
         x = rng.randn(batch, rows, columns).astype(np.float32)
         y = rng.randn(batch, columns, rows).astype(np.float32)
         wanted = y + x.transpose(0, 2, 1)
-        _swap_arrays(x, y, add=True, threads=2, level=level)
+        _transpose_arrays(x, y, add=True, threads=2, level=level)
         np.testing.assert_array_equal(y, wanted)
 
 
@@ -48,7 +48,7 @@ def test_shared_out(shape, level):
     x = bits(np.random.RandomState(5), shape)
     for threads in 1, 2, 5:
         y = np.full((shape[0], shape[2], shape[1]), 7, np.int32)
-        _swap_arrays(x.view(np.float32), y.view(np.float32), threads=threads, level=level)
+        _transpose_arrays(x.view(np.float32), y.view(np.float32), threads=threads, level=level)
         np.testing.assert_array_equal(y, x.transpose(0, 2, 1))
 
 

@@ -169,7 +169,7 @@ def test_parts_of_matrices(shape, share, rng):
     matrix = sparse.array(own)
     for begin in range(shape[0] + 1):
         for end in range(begin, shape[0] + 1):
-            found = convert.row_range(matrix, begin, end)
+            found = convert.slice_rows(matrix, begin, end)
             assert found.stype == "csr" and found.shape == (end - begin, shape[1])
             np.testing.assert_array_equal(found.asnumpy(), dense[begin:end])
             found.check_format()

@@ -213,7 +213,7 @@ def test_every_instance_is_launched(asked, request):
     """By the tests above, which have run."""
     if sum(i.path == request.path for i in request.session.items) < len(EACH + DIFFERENTIABLE):
         pytest.skip("needs every test of its file")
-    for source in families.sources():
+    for source in families.cu_sources():
         names = {i for i in families.kernel_instances(source) if "bfloat16" not in i}
         left = names - {i for s, i in asked if s == source}
         others = {i for i in left if source in ELSEWHERE and re.search(ELSEWHERE[source], i)}

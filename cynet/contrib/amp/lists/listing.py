@@ -39,7 +39,7 @@ def _declared_precisions():
 
 def _operators_of_precision(kind, target_dtype):
     dtype = check_dtype(target_dtype)
-    return [name for name, amp in _declared_precisions().items() if amp.of(dtype) == kind]
+    return [name for name, amp in _declared_precisions().items() if amp.kind(dtype) == kind]
 
 
 def list_same_dtype_operators(dtype):
@@ -48,7 +48,7 @@ def list_same_dtype_operators(dtype):
     return {
         name
         for name, amp in _declared_precisions().items()
-        if amp.of(dtype) == WIDEST or (amp.of(dtype) == EITHER and amp.float16 == WIDEST)
+        if amp.kind(dtype) == WIDEST or (amp.kind(dtype) == EITHER and amp.float16 == WIDEST)
     }
 
 

@@ -49,7 +49,7 @@ def _check_array(transform, x):
         raise ArgumentTypeError(f"{type(transform).__name__} takes an NDArray, got {shown(x)}")
 
 
-def _module_of(x):
+def _ops_module_of(x):
     return symbol if isinstance(x, Symbol) else nd
 
 
@@ -82,7 +82,7 @@ def _resize_images(x, size, keep_ratio, interpolation):
         old = x.shape[-3:-1]
         new = size_by_short_side(*old, size[0]) if keep_ratio else (size[-1], size[0])
         interpolation = choose_interpolation(interpolation, (*old, *new))
-    return _module_of(x).image.resize(x, size=size, keep_ratio=keep_ratio, interp=interpolation)
+    return _ops_module_of(x).image.resize(x, size=size, keep_ratio=keep_ratio, interp=interpolation)
 
 
 class Resize(HybridBlock):
@@ -224,7 +224,7 @@ class CropResize(HybridBlock):
             return super().forward(x)
         _check_array(self, x)
         left, top, width, height = self._box
-        out = _module_of(x).image.crop(x, x=left, y=top, width=width, height=height)
+        out = _ops_module_of(x).image.crop(x, x=left, y=top, width=width, height=height)
         return (
             out
             if self._size is None

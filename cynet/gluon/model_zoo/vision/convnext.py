@@ -32,7 +32,7 @@ _SETTINGS_BY_SIZE = {
     "small": ((3, 3, 27, 3), (96, 192, 384, 768), 0.4),
     "base": ((3, 3, 27, 3), (128, 256, 512, 1024), 0.5),
 }
-_NORM_EPSILON = 1e-6
+_NORM_EPSILON = 1e-6  # of the LayerNorms
 
 
 class _ConvNeXtBlock(HybridBlock):

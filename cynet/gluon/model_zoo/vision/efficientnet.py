@@ -27,7 +27,7 @@ __all__ += ["efficientnet_b3", "efficientnet_b4", "efficientnet_b5", "efficientn
 __all__ += ["efficientnet_b7", "get_efficientnet"]
 
 # stages of B0: (expansion factor, kernel, stride, channels, blocks), Tan and Le 2019
-_STAGES = (
+_B0_STAGES = (
     (1, 3, 1, 16, 1),
     (6, 3, 2, 24, 2),
     (6, 5, 2, 40, 2),
@@ -58,7 +58,7 @@ def _round_channels(channels):
 
 def _stage_depths(depth):
     """Return the number of blocks of each stage."""
-    return [math.ceil(stage[-1] * depth) for stage in _STAGES]
+    return [math.ceil(stage[-1] * depth) for stage in _B0_STAGES]
 
 
 class _SqueezeExcitation(HybridBlock):
@@ -162,7 +162,7 @@ class EfficientNet(Network):
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")
             self.features.add(*_conv_norm(before, 3, norm, 3, 2), nn.Swish())
-            for i, (widening, kernel, stride, channels, _) in enumerate(_STAGES):
+            for i, (widening, kernel, stride, channels, _) in enumerate(_B0_STAGES):
                 stage, size = (
                     nn.HybridSequential(prefix=f"stage{i + 1}_"),
                     _round_channels(channels * width),
@@ -243,7 +243,7 @@ def _builder_of(number: int, millions: str, size: int) -> Callable[..., Efficien
         f"EfficientNet B{number}, {scaled}: {millions} million weights.",
         stages_example(
             _stage_depths(depth),
-            f"Dense({4 * _round_channels(_STAGES[-1][3] * width)} -> 10, linear)",
+            f"Dense({4 * _round_channels(_B0_STAGES[-1][3] * width)} -> 10, linear)",
         ),
         more=f"It was designed for images of {size}x{size}, and takes any from 32x32.",
         keywords="``dropout``, ``drop_path``, ``classes``",

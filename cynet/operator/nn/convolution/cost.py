@@ -15,7 +15,7 @@ from ...algorithms import NEVER
 MAX_TAPS = 49  # largest window for the loops over taps
 MAX_WINOGRAD_ROWS = 8  # rows of the largest window of Winograd's loops
 # most pixels of an image to be summed by taps, and of data to be scattered by a packed weight
-FEW_PIXELS = 64
+FEW_PIXELS = 64  # most pixels for sums by taps and for scattering
 
 
 @dataclass(frozen=True)

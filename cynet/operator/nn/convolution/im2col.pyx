@@ -8,7 +8,7 @@ from cython cimport floating
 from ...._resource cimport get_space
 from ...._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ....kernels.conv.im2col cimport (
-    ConvShape, conv_backward_data, conv_backward_weight, conv_complete, conv_forward, conv_threads,
+    ConvShape, conv_backward_data, conv_backward_weight, conv_fill_dims, conv_forward, conv_threads,
     conv_workspace_elements
 )
 from ....kernels.reduce.row_sums cimport add_channels, sum_channels
@@ -33,7 +33,7 @@ cdef class UnrolledConvolution(Operator):
                        to_3d(desc.stride, 1), to_3d(desc.dilate, 1), to_3d(desc.pad, 0))
         for i, values in enumerate(geometry):
             s.in_size[i], s.out_size[i], s.kernel[i], s.stride[i], s.dilate[i], s.pad[i] = values
-        conv_complete(s, implicit)
+        conv_fill_dims(s, implicit)
         self.has_bias, self.transposed = desc.bias, desc.transposed
 
     def largest_size(self):

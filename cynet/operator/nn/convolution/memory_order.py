@@ -9,7 +9,7 @@ from . import select
 
 # oneDNN creates its primitives, and reorders the weight, in every call: below this many outputs of
 # a filter, or multiplications in all, copies of data to row-major order are faster.
-FEW_PIXELS, FEW_PRODUCTS = 128, 1 << 24
+FEW_PIXELS, FEW_PRODUCTS = 128, 1 << 24  # below them row-major copies are faster
 MAX_CACHED_DESCS = 16  # most descriptions that a property caches
 
 

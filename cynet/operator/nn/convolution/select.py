@@ -12,7 +12,7 @@ from ....kernels.conv import onednn
 from ....kernels.gemm.blas import check_sizes
 from ....kernels.isa.dispatch import cpu_capability
 from ...algorithms import NEVER, Algorithm, Algorithms
-from ...products import own_choice
+from ...products import choose_own
 from ...property import OperatorProperty, ResourceRequest
 from ...tensor.strided_moves import subview, whole_view
 from ..fully_connected import gemm
@@ -29,7 +29,7 @@ from .winograd import WinogradConvolution, WinogradPack, winograd_packed_size
 ENV_VAR = "CYNET_CONV_ALGORITHM"
 # Outputs of a filter from which reordering a weight, at about 1 ns an element, takes less than a
 # twentieth of the time of its products.
-MANY_PIXELS = 2048
+MANY_PIXELS = 2048  # outputs of a filter from which reordering its weight is cheap
 MAX_AXIS_LENGTH = 1 << 30  # maximum length of an axis: positions fit the ints of oneDNN
 
 
@@ -219,7 +219,7 @@ def _gemm_sizes(desc):
 
 def _gemm_cycles(desc):
     products = gemm.layer_products(*_gemm_sizes(desc), packed=desc.packed)
-    choice = own_choice(products["forward"])
+    choice = choose_own(products["forward"])
     pays = choice is not None and min(choice.costs.values()) < NEVER
     return cost.product_cycles(desc) if pays else NEVER
 

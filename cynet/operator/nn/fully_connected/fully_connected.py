@@ -8,7 +8,7 @@ from ...checks.dtypes import FLOATS, require_float_cpu
 from ...checks.shapes import unify_shapes
 from ...parameters import Bool, Int
 from ...precision import LOW, Precision
-from ...products import is_own
+from ...products import is_own_kernel
 from ...property import OperatorProperty, ResourceRequest
 from ...second_order import Linear
 from ...sparse.products import FULLY_CONNECTED
@@ -24,7 +24,7 @@ class FullyConnectedHooks(FoldsActivationHooks):
         return onednn.has_activation(act_type) and select.applies_activation(desc)
 
     def can_mask(self, prop, in_shapes, in_types):
-        return is_own(self.algorithms(prop, in_shapes, in_types)["forward"])
+        return is_own_kernel(self.algorithms(prop, in_shapes, in_types)["forward"])
 
     def algorithms(self, prop, in_shapes, in_types):
         return select.choices(select.describe(prop, in_shapes, in_types))

@@ -19,7 +19,7 @@ from ....kernels.movement.strided cimport STRIDED_WRITE, StridedSpace, run_strid
 from ..._base cimport Operator, OpContext
 from ..fused_activation cimport FoldedActivation, aligned_floats
 
-from ...products import ProductDesc, own_choice, kernel_code
+from ...products import ProductDesc, choose_own, kernel_code
 from ...tensor.strided_moves import whole_view
 
 
@@ -69,7 +69,7 @@ cdef class ProductFullyConnected(Operator):
         self.has_bias, self.gives_masked = not prop.no_bias, prop.gives_masked
         self.activation = FoldedActivation(prop, rows * hidden)
         products = layer_products(rows, units, hidden, packed=packed)
-        cdef int[3] algorithms = [kernel_code(own_choice(desc)) for desc in products.values()]
+        cdef int[3] algorithms = [kernel_code(choose_own(desc)) for desc in products.values()]
         self.forward_algorithm = <ProductKernel>algorithms[0]
         self.data_algorithm = <ProductKernel>algorithms[1]
         self.weight_algorithm = <ProductKernel>algorithms[2]

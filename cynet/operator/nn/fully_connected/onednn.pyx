@@ -15,10 +15,10 @@ from ..._base cimport Operator, OpContext
 from ..fused_activation cimport FoldedActivation
 
 cdef enum:
-    FORWARD = 0
-    DATA = 1
-    WEIGHT = 2
-    BIAS = 3
+    FORWARD = 0  # the product that computes the output
+    DATA = 1  # the product that computes the data's gradient
+    WEIGHT = 2  # the product that computes the weight's gradient
+    BIAS = 3  # the product that computes the bias's gradient
     BFLOAT16_ONE = 0x3F80  # bits of 1.0 in bfloat16
 
 

@@ -16,17 +16,17 @@ from ...products import (
     ENV_VAR,
     OWN_ALGORITHMS,
     ProductDesc,
-    is_own,
+    choose_own,
+    has_own_loop,
+    is_own_kernel,
     library_cycles,
-    own_choice,
-    supports_own,
 )
 from .blas import BlasFullyConnected
 from .gemm import ProductFullyConnected, layer_products
 from .onednn import MatmulFullyConnected
 
 # Cycles of the call of a oneDNN primitive; BLAS takes as many for 4096 multiply-adds.
-CALL_CYCLES, BLAS_CYCLES = 1024, 1024 / 4096
+CALL_CYCLES, BLAS_CYCLES = 1024, 1024 / 4096  # of a oneDNN call; of a BLAS multiply-add
 
 
 class LayerDesc(NamedTuple):
@@ -79,7 +79,7 @@ ALGORITHMS = Algorithms(
     ),
     Algorithm(
         "onednn",
-        lambda desc: desc.library and (supports_own(desc.product) or _is_bfloat16(desc)),
+        lambda desc: desc.library and (has_own_loop(desc.product) or _is_bfloat16(desc)),
         lambda desc: library_cycles(desc.product) + CALL_CYCLES,
         lambda desc, prop: MatmulFullyConnected(prop, *desc.sizes, desc.product.dtype),
     ),
@@ -95,9 +95,9 @@ def choices(desc):
     """The Choice of "forward", and the Choices of the gradients of "data" and "weight" if forward
     uses our own kernels."""
     made = {"forward": ALGORITHMS.choose(desc)}
-    if is_own(made["forward"]):
+    if is_own_kernel(made["forward"]):
         products = layer_products(*desc.sizes)
-        made.update((what, own_choice(products[what])) for what in ("data", "weight"))
+        made.update((what, choose_own(products[what])) for what in ("data", "weight"))
     return made
 
 
