@@ -11,8 +11,8 @@ from .._ndarray import move_to_own_memory
 
 cdef long _n_recorded_steps = 0
 # Both dicts: address of an array's chunk -> list of tuples. The view keeps the chunk alive.
-cdef dict _older_copies = {}    # [(write count, copy, view)]
-cdef dict _exposed_checksums = {}  # [(write count, checksum, view)]
+cdef dict _older_copies = {}    # address: [(write count, copy, view)]
+cdef dict _exposed_checksums = {}  # address: [(write count, checksum, view)]
 
 
 cdef void count_recorded_step(int more) noexcept:

@@ -105,10 +105,10 @@ def test_large_arrays_in_several_places(rng):
 def test_fits():
     weights, grads, states = [mx.nd.ones(2)], [mx.nd.ones(2)], [mx.nd.ones(2)]
     update = JoinedUpdate("sgd_mom", weights, grads, states)
-    assert update.fits(weights, grads, states)
-    assert not update.fits([mx.nd.ones(2)], grads, states)
-    assert not update.fits(weights, grads, [mx.nd.ones(2)])
-    assert not update.fits([], [], [])
+    assert update.is_made_for(weights, grads, states)
+    assert not update.is_made_for([mx.nd.ones(2)], grads, states)
+    assert not update.is_made_for(weights, grads, [mx.nd.ones(2)])
+    assert not update.is_made_for([], [], [])
 
 
 def test_new_arrays_under_an_old_index():

@@ -107,7 +107,7 @@ static void controls(int threads) {  // parts round as the caller does
 }
 
 static void judgement() {  // losses beyond what was gained let the team rest
-  static Slot slot;
+  static LoopSlot slot;
   slot.shares = 2;
   team.credit = 0, team.sharing.until = 0;
   const auto after = [](int64_t own, int mine, int64_t helped, int64_t elapsed) {

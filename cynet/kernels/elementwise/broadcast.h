@@ -369,7 +369,7 @@ class FlatOperand {
   bool in_place_;
 };
 
-// True if a space is computed in parts of part_elements elements. Its first operand, the output, is
+// True if the loop over a space goes by blocks of part_elements. Its first operand, the output, is
 // read and written in place.
 inline bool needs_parts(const Space& s) {
   const int last = s.ndim - 1;

@@ -16,7 +16,7 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
         char number[8]
     enum FusedKind:
         FUSED_KERNEL, FROM_UINT8, FROM_INT8, TO_UINT8, TO_INT8
-        ARITHMETIC, FOLDED  # kinds of lines that finish_chain makes
+        ARITHMETIC, FOLDED  # an instruction that computes; one that is merged into another
     struct FusedLoop:
         Kernel kernel
         int kind       # FusedKind

@@ -204,7 +204,7 @@ class ConvolutionProperty(
 
 
 class ChannelsLastConvolutionHooks(ChannelsLastHooks, FoldsActivationHooks):
-    """Graph hooks of a channels-last convolution: an activation and a mask."""
+    """Graph hooks of a channels-last convolution: it applies an activation or masks a gradient."""
 
     def can_apply(self, prop, act_type, in_shapes, in_types):
         return onednn.has_activation(act_type)
