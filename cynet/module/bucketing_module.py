@@ -658,7 +658,7 @@ compression_params, shard_states
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
         """Run forward and backward in the module of the batch's bucket."""
-        if not _STEP_METHODS.are_own(self, ("forward", "backward")):
+        if not _STEP_METHODS.are_own(self, "forward_backward"):
             super().forward_backward(data_batch)
             return
         self._require_state("forward_backward", "binded", "params_initialized")
@@ -668,7 +668,7 @@ compression_params, shard_states
 
     def train_step(self, data_batch: DataBatch | Any) -> None:
         """Run a training step in the module of the batch's bucket."""
-        if not _STEP_METHODS.are_own(self, ("forward", "backward", "forward_backward", "update")):
+        if not _STEP_METHODS.are_own(self, "train_step"):
             super().train_step(data_batch)
             return
         self._require_state("train_step", "binded", "params_initialized", "optimizer_initialized")

@@ -402,7 +402,7 @@ class Module(Optimization, BaseModule):
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
         """Run forward in training mode, then backward: one step unless a subclass overrides one."""
-        if not _STEP_METHODS.are_own(self, ("forward", "backward")):
+        if not _STEP_METHODS.are_own(self, "forward_backward"):
             super().forward_backward(data_batch)
             return
         self._require_state("forward_backward", "binded", "params_initialized")
@@ -422,7 +422,7 @@ class Module(Optimization, BaseModule):
 
     def train_step(self, data_batch: DataBatch | Any) -> None:
         """Run ``forward_backward``, then ``update``: one step unless a subclass overrides one."""
-        if not _STEP_METHODS.are_own(self, ("forward", "backward", "forward_backward", "update")):
+        if not _STEP_METHODS.are_own(self, "train_step"):
             super().train_step(data_batch)
             return
         self._require_state("train_step", "binded", "params_initialized", "optimizer_initialized")

@@ -1,6 +1,10 @@
 """StepMethods: detects overridden methods, before a module runs a whole step at once."""
 
-STEP_METHOD_NAMES = ("forward", "backward", "forward_backward", "update", "train_step")
+# methods that a step at once replaces
+_PARTS = {
+    "forward_backward": ("forward", "backward"),
+    "train_step": ("forward", "backward", "forward_backward", "update"),
+}
 
 
 class StepMethods:
@@ -12,14 +16,14 @@ class StepMethods:
 
     def __init__(self, kind):
         self._kind = kind
-        self._own = {name: vars(kind)[name] for name in STEP_METHOD_NAMES}
+        self._own = {name: vars(kind)[name] for name in _PARTS["train_step"]}
         self._inherited = _inherited_methods(kind, kind)
 
-    def are_own(self, module, names):
-        """Return whether a module has the class's own methods of these names: no subclass, object,
+    def are_own(self, module, step):
+        """Return whether a module has the class's own methods for this step: no subclass, object,
         patch or later base class overrides one."""
         own = self._own
-        for name in names:
+        for name in _PARTS[step]:
             if getattr(getattr(module, name), "__func__", None) is not own[name]:
                 return False
         return _inherited_methods(self._kind, type(module)) == self._inherited
