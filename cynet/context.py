@@ -192,9 +192,8 @@ def load_gpu_backend():
 
             _gpu_backend = backend
         except CynetError as error:
-            _gpu_backend = str(
-                error
-            )  # the error would keep alive the frames it passed, and their arrays
+            # the error itself would keep alive the frames that it passed, and their arrays
+            _gpu_backend = str(error)
     if isinstance(_gpu_backend, str):
         raise CynetError(_gpu_backend)
 
