@@ -222,8 +222,10 @@ def test_recorded_calls_of_another_shape_are_those_of_operators(name, train_mode
                 if is_called:
                     np.testing.assert_array_equal(one, other)
                 else:
-                    # a bias in front of a BatchNorm has a gradient that is all rounding
-                    near = max(1e-4, 1e-5 * max(np.abs(each).max() for each in wanted))
+                    near = 1e-4
+                    if name == "images" and train_mode:
+                        # a bias in front of a BatchNorm has a gradient that is all rounding
+                        near = max(near, 1e-5 * max(np.abs(each).max() for each in wanted))
                     np.testing.assert_allclose(one, other, 1e-4, near)
         # what plans have rounded otherwise is not to add up
         for one, other in zip(plain.collect_params().values(), net.collect_params().values()):
