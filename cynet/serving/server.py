@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import select
 import socket
+import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..base.compat import optional
@@ -58,7 +60,8 @@ class Server:
     def __init__(
         self, app: Application, host: str, port: int, threads: int, connections: int, idle: int
     ) -> None:
-        self._app, self._is_stopping = app, False
+        self._app, self._is_stopping, self._is_closed = app, False, False
+        self._lock = threading.RLock()  # re-entrant: a signal handler calls `stop`
         waitress = optional("waitress.server", "python -m cynet.tools.serve")
         self._asyncore, self._listening = waitress.wasyncore, []
         _raise_file_limit(connections + _SPARE_FILES)
@@ -90,6 +93,7 @@ class Server:
         self._listening = [each for each in self._map.values() if isinstance(each, kind)]
         for each in self._listening:
             each.channel_class = self._connection_class(each.channel_class)
+            each.pull_trigger = partial(self._wake, each.trigger)
         found = [(each.effective_host, each.effective_port) for each in self._listening]
         self.addresses = [f"http://[{h}]:{p}" if ":" in h else f"http://{h}:{p}" for h, p in found]
 
@@ -132,9 +136,17 @@ class Server:
         self._close()
         return left
 
+    def _wake(self, trigger):
+        """Wake the loop while it is open. `stop` and threads whose answer comes late call this; a
+        closed pipe's number can belong to another file by then."""
+        with self._lock:
+            if not self._is_closed:
+                trigger.pull_trigger()
+
     def _close(self):
-        self._listening = []  # `stop` has nothing to wake any more
-        self._asyncore.close_all(self._map, ignore_all=True)
+        with self._lock:
+            self._is_closed, self._listening = True, []
+            self._asyncore.close_all(self._map, ignore_all=True)
 
     def _open_channels(self):
         return [each for one in self._listening for each in list(one.active_channels.values())]
@@ -193,7 +205,7 @@ def _is_readable(sock: socket.socket) -> bool:
     try:
         poll.register(sock, select.POLLIN)
         return bool(poll.poll(0))
-    except (OSError, ValueError):  # the socket is closed
+    except (OSError, TypeError, ValueError):  # the socket is closed (waitress: None then)
         return False
 
 

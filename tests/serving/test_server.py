@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import os
 import resource
 import select
 import socket
@@ -249,6 +250,36 @@ def test_health_says_that_the_end_has_come():
                 time.sleep(0.2)
         assert end()[0] == 0
         line.close()
+
+
+def test_a_closed_server_writes_to_no_file_of_others(caplog):
+    """A thread whose answer comes after the end, and a late `stop`, must not write to the number
+    of the pipe that woke the loop: another file can have it."""
+    with server_of(1.0) as server:
+        listening = list(server._listening)  # what a `stop` in another thread still walks
+        thread = threading.Thread(target=server.run, args=(0.1,))
+        thread.start()
+        line = connected(server)
+        line.sendall(post())
+        while not server._server.task_dispatcher.active_count:
+            time.sleep(0.01)
+        server.stop()
+        thread.join(20)
+        assert server._server.task_dispatcher.active_count == 1  # its answer is still computed
+        pipes = [os.pipe() for _ in range(50)]
+        try:
+            while server._server.task_dispatcher.active_count:
+                time.sleep(0.01)
+            server.stop()
+            for each in listening:
+                each.pull_trigger()
+            assert select.select([read for read, _ in pipes], [], [], 0)[0] == []
+        finally:
+            for pipe in pipes:
+                for end in pipe:
+                    os.close(end)
+            line.close()
+    assert not caplog.records
 
 
 # --- limits ---------------------------------------------------------------------------------------
