@@ -93,7 +93,7 @@ class Server:
         self._listening = [each for each in self._map.values() if isinstance(each, kind)]
         for each in self._listening:
             each.channel_class = self._connection_class(each.channel_class)
-            each.pull_trigger = partial(self._wake, each.trigger)
+            each.pull_trigger = partial(self._wake, each.pull_trigger)
         found = [(each.effective_host, each.effective_port) for each in self._listening]
         self.addresses = [f"http://[{h}]:{p}" if ":" in h else f"http://{h}:{p}" for h, p in found]
 
@@ -136,12 +136,12 @@ class Server:
         self._close()
         return left
 
-    def _wake(self, trigger):
+    def _wake(self, pull_trigger):
         """Wake the loop while it is open. `stop` and threads whose answer comes late call this; a
         closed pipe's number can belong to another file by then."""
         with self._lock:
             if not self._is_closed:
-                trigger.pull_trigger()
+                pull_trigger()
 
     def _close(self):
         with self._lock:
