@@ -26,10 +26,9 @@ DIRECTIVES |= {"initializedcheck": False, "embedsignature": True, "binding": Tru
 # Definitions of operators read shapes, tuples of any length; their loops are over pointers.
 CHECKED = {"boundscheck": True, "wraparound": True}
 # Modules that define operators or call libraries are compiled for size: the loops over elements
-# are C++ in kernels. Those of LOOPS have loops of their own, or from headers.
-SMALL = re.compile(r"cynet\.(operator\.\w+|cuda|graph|storage|image|ndarray\.(legacy|sparse))\.")
-LOOPS = {"assign", "broadcast", "creation", "fft", "into_batch", "memory_format", "rows", "stack"}
-LOOPS |= {"strided_moves", "whole_arrays"}
+# are C++ in kernels. A module that has such loops begins with LOOPS.
+SMALL = re.compile(r"cynet/(operator/\w+|cuda|graph|storage|image|ndarray/(legacy|sparse))/")
+LOOPS = "# distutils: extra_compile_args = -O3\n"
 if sys.platform == "win32":
     COMPILE, LINK = ["/O2", "/std:c++17", "/openmp"], []
 elif sys.platform == "darwin":
@@ -98,7 +97,8 @@ def translated(modules):
         module.depends = with_includes(module.depends)
         if module.name == TABLE:
             module.depends += with_includes(map(str, sorted(Path(KERNELS).rglob("*.cc"))))
-        small = SMALL.match(module.name) and module.name.rpartition(".")[2] not in LOOPS
+        source = module.name.replace(".", "/") + ".pyx"
+        small = SMALL.match(source) and not Path(source).read_text().startswith(LOOPS)
         flags = [*exactly(module.depends), *["-Os"] * bool(small and "-O3" in COMPILE)]
         module.extra_compile_args = [*module.extra_compile_args, *flags]
     return done

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """The driver's functions by name, and entering a GPU (contract in driver.pxd)."""
 
 from ..engine.threads cimport EnterDevice, set_enter_device

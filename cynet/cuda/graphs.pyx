@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """Recording and replaying of CUDA graphs (contract in graphs.pxd)."""
 
 from libc.string cimport memcmp, memset

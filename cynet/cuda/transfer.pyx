@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """Copies through pinned memory, each GPU's thread that waits for them (contract in transfer.pxd).
 
 A piece is taken, filled and given back; the event recorded behind its last use says when it may be

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """What a GPU provides to operators: temporary memory, and copies of small results to the host."""
 
 from .._resource cimport get_device_workspace

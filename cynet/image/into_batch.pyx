@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O3
 """Copies of an image into a batch's memory: mirrored, with channels first, normalized."""
 
 from libc.stdint cimport int8_t, int64_t, uint8_t

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """Native threads that allocate and free at the same time, for tests and benchmarks."""
 
 from libc.stdint cimport uint8_t, uint64_t

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """cuBLAS's matrix products (contract in cublas.pxd).
 
 Numbers of enumerations are those of cuBLAS's documentation (data types: cudaDataType).

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """cuDNN's functions and descriptors (contract in cudnn.pxd).
 
 Numbers of enumerations are those of cuDNN 9's documentation; a DType is its cudnnDataType_t.

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """Convolution and batch normalization by cuDNN (contract in cudnn_layers.pxd).
 
 Numbers of enumerations are those of cuDNN 9's documentation.

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """Pooling and softmax by cuDNN (contract in cudnn_maps.pxd).
 
 Numbers of enumerations are those of cuDNN 9's documentation.

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """Stacks of recurrent layers by cuDNN (contract in cudnn_rnn.pxd).
 

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """Search for NVIDIA's libraries, in folders and pip's packages (contract in library.pxd)."""
 
 import ctypes

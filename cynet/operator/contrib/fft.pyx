@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O3
 """fft: transforms of real lines, real and imaginary parts in turn; ifft: back, unscaled.
 
 ``fft(x)[..., 2 k] + i fft(x)[..., 2 k + 1] = sum over j of x[..., j] exp(-2 pi i j k / d)``, of x

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """GPU form of BatchNorm: cuDNN, and kernels for cases without a cuDNN call (given statistics)."""
 

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """GPU forms of Convolution and Deconvolution, by cuDNN."""
 

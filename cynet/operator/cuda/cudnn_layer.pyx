@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """The GPU form of an operator that is a cuDNN layer with one input and one output."""
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp

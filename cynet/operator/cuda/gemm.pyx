@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """GPU forms of dot, batch_dot and FullyConnected: products by cuBLAS."""
 

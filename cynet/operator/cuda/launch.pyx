@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """DeviceOperator (contract in launch.pxd): an operator on a GPU, by launches (launch_steps.py)."""
 
 from libc.stdint cimport int64_t

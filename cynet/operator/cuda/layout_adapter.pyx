@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """GPU forms for channels-last layouts: the channels-first form between copies."""
 
 from libc.stddef cimport size_t

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """GPU form of RNN, by cuDNN; dropout between layers by a kernel, with the CPU's random numbers."""
 

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """gemm: alpha op(A) op(B) + beta C; gemm2: alpha op(A) op(B), of stacks of matrices.
 
 `axis` is that of the matrices' rows; columns are in the last one. The matrices of a stack are

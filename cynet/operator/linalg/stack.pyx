@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O3
 """MatrixOperator (contract in stack.pxd), and the common part of its properties."""
 
 from libc.stdint cimport int64_t

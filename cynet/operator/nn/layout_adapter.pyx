@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """LayoutAdapter (contract in layout_adapter.pxd): copies arrays into the layout of an operator in
 temporary memory, and its results back."""
 

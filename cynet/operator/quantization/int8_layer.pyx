@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """Int8Layer: an 8-bit convolution, and the epilogue of its 32-bit sums.
 

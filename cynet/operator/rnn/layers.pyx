@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """RNN on the CPU: matrix products over all steps, then one step after the other."""
 

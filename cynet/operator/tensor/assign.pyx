@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O3
 """Operators that replace a part of an array: _slice_assign, _slice_assign_scalar."""
 
 

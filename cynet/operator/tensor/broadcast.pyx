@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O3
 """Operators of the functions of two elements, on arrays that broadcast against each other
 (``functions/binary.py``).
 

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """Operators that make arrays from parameters: _zeros, _ones, _full, _arange, _eye, _linspace."""
 
 from libc.stdint cimport int64_t

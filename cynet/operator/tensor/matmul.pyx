@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """ProductOperator: matrix products of one shape, one or a stack of them.
 
 ``C[i] = op(A[i]) op(B[i])``; dA = g op(B)', dB = op(A)' g. float32 and float64. Each of the three

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """Matrix products of one shape, one or a stack of them, in bfloat16 by oneDNN: float32 sums,
 rounded once. See matmul.pyx for the contract."""

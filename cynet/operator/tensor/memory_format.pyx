@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """The operator that the layout pass inserts: it reorders an array to channels-last order, or back.
 
 (N, C, *size) in row-major memory becomes the same array in memory order (N, *size, C); `to_last`

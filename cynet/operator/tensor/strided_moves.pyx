@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O3
 """Operators that only move elements (contract in strided_moves.pxd).
 
 Transposition, slicing, reversal, tiling, joining, splitting, padding with a constant: each says in

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """LAMB, for one weight in two phases or several at once: Adam with a step length proportional to
 the weight's norm. You et al., https://arxiv.org/abs/1904.00962.
 

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O3
 """An update rule on those rows of a weight that have a gradient: lazy updates."""
 
 from libc.stdint cimport int64_t

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """Update operators of the optimizers, one for each rule.
 
 ``output = rule(weight, grad, states)``, all of one shape; the states are auxiliary and move as

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O3
 """Operators on whole arrays for optimizers, most of them on many arrays at once: all_finite,
 multi_all_finite, multi_sum_sq, multi_lars, reset_arrays.
 

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """DeformableConvolution, ModulatedDeformableConvolution: windows whose points are moved.
 

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """Convolution of small channels-last float32 images by products of the taps that lie inside.
 

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """Convolution and Deconvolution of row-major data by matrix products, for any machine, shape and
 floating type (kernels/conv/im2col.pxd)."""

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """Convolution of channels-last data by oneDNN, with an activation folded in.
 

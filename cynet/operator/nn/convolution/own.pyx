@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """Common parts of convolutions by kernels of our own (contract in own.pxd)."""
 
 from ...._resource cimport get_space

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """A convolution on row-major data by its channels-last form: data are brought into that order, out
 and gradients back, in temporary space.
 

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """Deconvolution of channels-last float32 data: a convolution whose forward and whose gradient of
 data are swapped.

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """Convolutions of 2x2 to 8x8, stride 1 or 2, on channels-last float32 data by Winograd's products.
 

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 """FullyConnected by BLAS, in float32 and float64.
 
 out = data weight^T + bias; data (N, K), weight (M, K), bias (M,), out (N, M).

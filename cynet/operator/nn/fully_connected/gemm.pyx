@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """FullyConnected in float32 by the products of kernels/gemm/small.h, with an activation folded in.
 

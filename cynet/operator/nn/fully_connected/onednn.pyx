@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """FullyConnected in float32 or bfloat16 by oneDNN's matrix products, with an activation folded in.
 
