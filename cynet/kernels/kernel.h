@@ -119,12 +119,6 @@ struct Args {
 
 typedef void (*KernelFunction)(const Args& args);
 
-// For a function that is slower when inlined, or that must be compiled for the baseline.
-#if defined(__GNUC__)
-#define CYNET_NOINLINE __attribute__((noinline))
-#else
-#define CYNET_NOINLINE
-#endif
 typedef int64_t (*SpaceFunction)(const Args& args);  // bytes of workspace
 
 // A field of a struct of parameters.

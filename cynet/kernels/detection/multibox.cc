@@ -86,93 +86,120 @@ int64_t count_boxes(const float* labels, int64_t rows, int64_t width) {
   return boxes;
 }
 
+enum AnchorState : signed char { UNUSED = -1, NEGATIVE = 0, POSITIVE = 1 };
+
+// The anchors of one image and the boxes that they match.
+struct AnchorMatches {
+  int64_t n, boxes;
+  float *shares, *best_share;  // overlaps, a row a box; the largest one of each anchor
+  int32_t *match, *best_box;   // boxes of the positive anchors; of the largest overlap
+  signed char* state;
+
+  AnchorMatches(ScratchArena& pieces, int64_t anchors, int64_t labelled)
+      : n(anchors), boxes(labelled) {
+    shares = pieces.allocate<float>(n * boxes), best_share = pieces.allocate<float>(n);
+    match = pieces.allocate<int32_t>(n), best_box = pieces.allocate<int32_t>(n);
+    state = pieces.allocate<signed char>(n);
+    std::memset(state, UNUSED, n);
+    std::fill(match, match + n, -1);
+  }
+
+  void compute_overlaps(const float* anchors, const float* labels, int64_t width) {
+    for (int64_t k = 0; k < boxes; ++k) {
+      const Corners<float> box = corners_of(labels + k * width + 1, false);
+      for (int64_t j = 0; j < n; ++j)
+        shares[k * n + j] = overlap(corners_of(anchors + 4 * j, false), box);
+    }
+    for (int64_t j = 0; j < n; ++j) {  // the first box of the largest overlap
+      best_share[j] = -1;
+      for (int64_t k = 0; k < boxes; ++k)
+        if (shares[k * n + j] > best_share[j]) {
+          best_share[j] = shares[k * n + j];
+          best_box[j] = static_cast<int32_t>(k);
+        }
+    }
+  }
+
+  // Gives every box an anchor, the pair of the largest overlap first. Returns how many have one.
+  int64_t match_boxes(BestAnchor* best) {
+    const float least = 1e-6f;
+    int64_t positives = 0;
+    for (int64_t k = 0; k < boxes; ++k) best[k] = best_anchor(shares + k * n, state, n, least);
+    for (int64_t left = boxes; left > 0; --left) {
+      int64_t chosen = -1;
+      for (int64_t k = 0; k < boxes; ++k) {
+        if (best[k].anchor < 0) continue;
+        if (state[best[k].anchor] == POSITIVE) {
+          best[k] = best_anchor(shares + k * n, state, n, least);
+          if (best[k].anchor < 0) continue;
+        }
+        if (chosen < 0 || best[k].share > best[chosen].share ||
+            (best[k].share == best[chosen].share && best[k].anchor < best[chosen].anchor))
+          chosen = k;
+      }
+      if (chosen < 0) break;
+      const int64_t j = best[chosen].anchor;
+      state[j] = POSITIVE, match[j] = static_cast<int32_t>(chosen);
+      best[chosen].anchor = -1;
+      ++positives;
+    }
+    return positives;
+  }
+
+  // Matches further anchors that overlap a box by more than `enough`. Returns how many.
+  int64_t match_overlapping(float enough) {
+    int64_t positives = 0;
+    for (int64_t j = 0; j < n; ++j)
+      if (state[j] != POSITIVE && best_share[j] > enough) {
+        state[j] = POSITIVE, match[j] = best_box[j];
+        ++positives;
+      }
+    return positives;
+  }
+
+  // Makes negatives of `most` anchors that look least like background, among those that overlap no
+  // box by `maximum`. Overwrites best_share and best_box.
+  void mine_negatives(int64_t most, float maximum, const float* scores, int64_t classes,
+                      float* likely) {
+    int64_t found = 0;
+    int32_t* which = best_box;
+    for (int64_t j = 0; j < n && most > 0; ++j)
+      if (state[j] != POSITIVE && best_share[j] < maximum) {
+        likely[found] = background_share(scores + j, classes, n);
+        which[found++] = static_cast<int32_t>(j);
+      }
+    most = std::min(most, found);
+    int32_t* ranks = reinterpret_cast<int32_t*>(best_share);
+    order_by_score(likely, ranks, found, most, true);
+    for (int64_t i = 0; i < most; ++i) state[which[ranks[i]]] = NEGATIVE;
+  }
+};
+
 // Computes the targets of the anchors of one image.
 void match_anchors(const TargetParams& o, const float* anchors, int64_t n, const float* labels,
                    int64_t boxes, int64_t width, const float* scores, int64_t classes, float* codes,
                    float* mask, float* kinds, char* space) {
   const float enough = float(o.overlap_threshold), ratio = float(o.negative_mining_ratio);
-  const float maximum = float(o.negative_mining_thresh);
   std::memset(codes, 0, 4 * n * sizeof(float));
   std::memset(mask, 0, 4 * n * sizeof(float));
   std::fill(kinds, kinds + n, static_cast<float>(o.ignore_label));
   if (boxes == 0) return;
 
   ScratchArena pieces(space);
-  float* shares = pieces.allocate<float>(n * boxes);  // a row a box
-  float* best_share = pieces.allocate<float>(n);
+  AnchorMatches matches(pieces, n, boxes);
   float* likely = pieces.allocate<float>(n);
-  int32_t* match = pieces.allocate<int32_t>(n);
-  int32_t* order = pieces.allocate<int32_t>(n);
-  signed char* state = pieces.allocate<signed char>(n);  // 1 positive, 0 negative, -1 neither
-  BestAnchor* best = pieces.allocate<BestAnchor>(boxes);
-  std::memset(state, -1, n);
-  std::fill(match, match + n, -1);
-  for (int64_t k = 0; k < boxes; ++k) {
-    const Corners<float> box = corners_of(labels + k * width + 1, false);
-    for (int64_t j = 0; j < n; ++j)
-      shares[k * n + j] = overlap(corners_of(anchors + 4 * j, false), box);
+  matches.compute_overlaps(anchors, labels, width);
+  int64_t positives = matches.match_boxes(pieces.allocate<BestAnchor>(boxes));
+  if (enough > 0) positives += matches.match_overlapping(enough);
+  if (ratio > 0) {
+    const int64_t most = static_cast<int64_t>(static_cast<float>(positives) * ratio);
+    matches.mine_negatives(std::min(most, n - positives), float(o.negative_mining_thresh), scores,
+                           classes, likely);
   }
-  for (int64_t j = 0; j < n; ++j) {  // the first box of the largest overlap
-    best_share[j] = -1;
-    for (int64_t k = 0; k < boxes; ++k)
-      if (shares[k * n + j] > best_share[j]) {
-        best_share[j] = shares[k * n + j];
-        order[j] = static_cast<int32_t>(k);
-      }
-  }
-
-  // every box gets an anchor, the pair of the largest overlap first
-  const float least = 1e-6f;
-  int64_t positives = 0;
-  for (int64_t k = 0; k < boxes; ++k) best[k] = best_anchor(shares + k * n, state, n, least);
-  for (int64_t left = boxes; left > 0; --left) {
-    int64_t chosen = -1;
-    for (int64_t k = 0; k < boxes; ++k) {
-      if (best[k].anchor < 0) continue;
-      if (state[best[k].anchor] == 1) {
-        best[k] = best_anchor(shares + k * n, state, n, least);
-        if (best[k].anchor < 0) continue;
-      }
-      if (chosen < 0 || best[k].share > best[chosen].share ||
-          (best[k].share == best[chosen].share && best[k].anchor < best[chosen].anchor))
-        chosen = k;
-    }
-    if (chosen < 0) break;
-    const int64_t j = best[chosen].anchor;
-    state[j] = 1, match[j] = static_cast<int32_t>(chosen);
-    best[chosen].anchor = -1;
-    ++positives;
-  }
-  if (enough > 0)
-    for (int64_t j = 0; j < n; ++j)
-      if (state[j] != 1 && best_share[j] > enough) {
-        state[j] = 1, match[j] = order[j];
-        ++positives;
-      }
-
-  if (ratio > 0) {  // keep negatives that look least like background
-    int64_t negatives =
-        std::min(static_cast<int64_t>(static_cast<float>(positives) * ratio), n - positives);
-    int64_t found = 0;
-    int32_t* which = order;
-    for (int64_t j = 0; j < n && negatives > 0; ++j)
-      if (state[j] != 1 && best_share[j] < maximum) {
-        likely[found] = background_share(scores + j, classes, n);
-        which[found++] = static_cast<int32_t>(j);
-      }
-    negatives = std::min(negatives, found);
-    int32_t* ranks = reinterpret_cast<int32_t*>(best_share);  // no longer needed
-    order_by_score(likely, ranks, found, negatives, true);
-    for (int64_t i = 0; i < negatives; ++i) state[which[ranks[i]]] = 0;
-  } else {
-    for (int64_t j = 0; j < n; ++j)
-      if (state[j] != 1) state[j] = 0;
-  }
-
   for (int64_t j = 0; j < n; ++j) {
-    if (state[j] == 0) kinds[j] = 0;
-    if (state[j] != 1) continue;
-    const float* label = labels + match[j] * width;
+    if (matches.state[j] == NEGATIVE || (ratio <= 0 && matches.state[j] == UNUSED)) kinds[j] = 0;
+    if (matches.state[j] != POSITIVE) continue;
+    const float* label = labels + matches.match[j] * width;
     kinds[j] = label[0] + 1;
     encode_box(corners_of(anchors + 4 * j, false), corners_of(label + 1, false), codes + 4 * j);
     for (int k = 0; k < 4; ++k) {

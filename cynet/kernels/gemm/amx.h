@@ -186,8 +186,7 @@ inline void multiply_part(const Product& p, const Operand& outer, const Operand&
       const int64_t chunks = (depth + CHUNK - 1) / CHUNK;
       const bool ends = i + 1 == parts;
       Job job = {nullptr, p.a_row, depth, p.c_row, p.relu && ends, p.add || i > 0};
-      job.mask = ends ? p.mask : nullptr;
-      job.masked = p.c;
+      job.mask = ends ? p.mask : nullptr, job.masked = p.c;
       const float* const blocks_in =
           inner.packed ? inner.packed + inner.packing.offset_of(i, left / BLOCK) : split;
       for (int64_t at = left; at < right; at += BLOCK)

@@ -14,6 +14,14 @@
 #define CYNET_IVDEP
 #endif
 
+// For a function that is slower when inlined, that must be compiled for the baseline, or whose code
+// would else be repeated at each call.
+#if defined(__GNUC__)
+#define CYNET_NOINLINE __attribute__((noinline))
+#else
+#define CYNET_NOINLINE
+#endif
+
 namespace cynet {
 
 // dtypes as in _typedefs.pxd. Tables by dtype have N_DTYPE rows; `table_row` returns the row:

@@ -88,114 +88,147 @@ CYNET_XINLINE double sum_ada_lanes(const T* lanes) {
   return total;
 }
 
-// reads weight, grad (rows, ...); writes output, and the means of squares of rows and of columns
-template <typename W>
-void adafactor(const Args& args) {
-  typedef typename ComputeType<W>::type T;
-  const Adafactor& p = args.as<Adafactor>();
-  const AdafactorTiles t(*args.in[0]);
-  const W *w = args.input<W>(0), *g = args.input<W>(1);
-  W* y = args.output<W>(0);
-  if (!y || args.in[0]->size == 0) return;
-  T *rows = static_cast<T*>(args.out[1]->data), *columns = static_cast<T*>(args.out[2]->data);
-  const T rescale = T(p.rescale_grad), clip = T(clip_limit(p.clip_gradient)), share = T(p.share);
-  double* squares = static_cast<double*>(args.space);
-  double *of_rows = squares + 2 * t.tiles(), *row_factor = of_rows + t.rows * t.across;
-  T* of_columns = reinterpret_cast<T*>(row_factor + t.rows);
-  T* factor = of_columns + t.groups * t.columns;
-  const bool scales = p.min_scale >= 0;
+// One step of a matrix in four passes over its tiles. C: the type of states and of the arithmetic.
+template <typename W, typename C>
+struct AdafactorStep {
+  const Args& args;
+  const Adafactor& p;
+  AdafactorTiles t;
+  const W *w, *g;
+  C rescale, clip, share;
+  double *squares, *of_rows, *row_factor;  // of weight and step, a pair a tile; of (row, tile)
+  C *of_columns, *factor;
 
-  parallel_for(args.threads, t.tiles(), [=](int64_t begin, int64_t end) {
-    for (int64_t tile = begin; tile < end; ++tile) {
-      const int64_t group = tile / t.across, across = tile % t.across;
-      const int64_t first = across * ADA_COLUMNS, n = std::min(t.columns - first, +ADA_COLUMNS);
-      const int64_t last = std::min(t.rows, (group + 1) * t.high);
-      T* sums = of_columns + group * t.columns + first;
-      std::fill(sums, sums + n, T(0));
+  explicit AdafactorStep(const Args& args)
+      : args(args),
+        p(args.as<Adafactor>()),
+        t(*args.in[0]),
+        w(args.input<W>(0)),
+        g(args.input<W>(1)),
+        rescale(C(p.rescale_grad)),
+        clip(C(clip_limit(p.clip_gradient))),
+        share(C(p.share)) {
+    squares = static_cast<double*>(args.space);
+    of_rows = squares + 2 * t.tiles(), row_factor = of_rows + t.rows * t.across;
+    of_columns = reinterpret_cast<C*>(row_factor + t.rows);
+    factor = of_columns + t.groups * t.columns;
+  }
+
+  // Calls body(tile, first row, last row, first column, number of columns).
+  template <class Body>
+  void for_tiles(const Body& body) const {
+    parallel_for(args.threads, t.tiles(), [&](int64_t begin, int64_t end) {
+      for (int64_t tile = begin; tile < end; ++tile) {
+        const int64_t group = tile / t.across, column = tile % t.across * ADA_COLUMNS;
+        body(tile, group * t.high, std::min(t.rows, (group + 1) * t.high), column,
+             std::min(t.columns - column, +ADA_COLUMNS));
+      }
+    });
+  }
+
+  // Sums the squares of the gradient by row and by column, and of the weight by tile.
+  void sum_squares() const {
+    for_tiles([s = *this](int64_t tile, int64_t row, int64_t last, int64_t first, int64_t n) {
+      const bool scales = s.p.min_scale >= 0;
+      C* sums = s.of_columns + row / s.t.high * s.t.columns + first;
+      std::fill(sums, sums + n, C(0));
       double weight = 0;
-      for (int64_t row = group * t.high; row < last; ++row) {
-        const int64_t at = row * t.columns + first;
-        T lanes[ADA_LANES] = {}, own[ADA_LANES] = {};
+      for (; row < last; ++row) {
+        const W *w = s.w + row * s.t.columns + first, *g = s.g + row * s.t.columns + first;
+        C lanes[ADA_LANES] = {}, own[ADA_LANES] = {};
         for_ada_lanes(n, [&](int64_t i, int64_t k) {
-          const T d = clamp(rescale * static_cast<T>(g[at + i]), clip);
+          const C d = clamp(s.rescale * static_cast<C>(g[i]), s.clip);
           sums[i] += d * d, lanes[k] += d * d;
         });
-        of_rows[row * t.across + across] = sum_ada_lanes(lanes);
+        s.of_rows[row * s.t.across + tile % s.t.across] = sum_ada_lanes(lanes);
         if (!scales) continue;
         for_ada_lanes(n, [&](int64_t i, int64_t k) {
-          const T v = static_cast<T>(w[at + i]);
+          const C v = static_cast<C>(w[i]);
           own[k] += v * v;
         });
         weight += sum_ada_lanes(own);
       }
-      squares[2 * tile] = weight;
-    }
-  });
-
-  double mean = 0;
-  for (int64_t row = 0; row < t.rows; ++row) {
-    double sum = 0;
-    for (int64_t k = 0; k < t.across; ++k) sum += of_rows[row * t.across + k];
-    rows[row] += share * (T(sum / t.columns + p.epsilon) - rows[row]);
-    mean += static_cast<double>(rows[row]);
+      s.squares[2 * tile] = weight;
+    });
   }
-  mean /= t.rows;
-  for (int64_t row = 0; row < t.rows; ++row)
-    row_factor[row] = std::sqrt(mean / static_cast<double>(rows[row]));
-  parallel_for(args.threads_of(t.groups * t.columns), t.columns, [=](int64_t begin, int64_t end) {
-    for (int64_t group = 1; group < t.groups; ++group)
-      for (int64_t i = begin; i < end; ++i) of_columns[i] += of_columns[group * t.columns + i];
-    for (int64_t i = begin; i < end; ++i) {
-      columns[i] += share * (of_columns[i] / T(t.rows) + T(p.epsilon) - columns[i]);
-      factor[i] = T(1) / std::sqrt(columns[i]);
-    }
-  });
 
-  parallel_for(args.threads, t.tiles(), [=](int64_t begin, int64_t end) {
-    for (int64_t tile = begin; tile < end; ++tile) {
-      const int64_t group = tile / t.across, first = tile % t.across * ADA_COLUMNS;
-      const int64_t n = std::min(t.columns - first, +ADA_COLUMNS);
-      const int64_t last = std::min(t.rows, (group + 1) * t.high);
-      const T* across = factor + first;
+  // Moves the means of rows and columns towards the new squares; computes the factors of the step.
+  void update_means(C* rows, C* columns) const {
+    double mean = 0;
+    for (int64_t row = 0; row < t.rows; ++row) {
+      double sum = 0;
+      for (int64_t k = 0; k < t.across; ++k) sum += of_rows[row * t.across + k];
+      rows[row] += share * (C(sum / t.columns + p.epsilon) - rows[row]);
+      mean += static_cast<double>(rows[row]);
+    }
+    mean /= t.rows;
+    for (int64_t row = 0; row < t.rows; ++row)
+      row_factor[row] = std::sqrt(mean / static_cast<double>(rows[row]));
+    const int threads = args.threads_of(t.groups * t.columns);
+    parallel_for(threads, t.columns, [=, s = *this](int64_t begin, int64_t end) {
+      for (int64_t group = 1; group < s.t.groups; ++group)
+        for (int64_t i = begin; i < end; ++i)
+          s.of_columns[i] += s.of_columns[group * s.t.columns + i];
+      for (int64_t i = begin; i < end; ++i) {
+        columns[i] += s.share * (s.of_columns[i] / C(s.t.rows) + C(s.p.epsilon) - columns[i]);
+        s.factor[i] = C(1) / std::sqrt(columns[i]);
+      }
+    });
+  }
+
+  // Sums the squares of the step by tile.
+  void sum_steps() const {
+    for_tiles([s = *this](int64_t tile, int64_t row, int64_t last, int64_t first, int64_t n) {
+      const C* across = s.factor + first;
       double step = 0;
-      for (int64_t row = group * t.high; row < last; ++row) {
-        const int64_t at = row * t.columns + first;
-        const T of_row = T(row_factor[row]);
-        T lanes[ADA_LANES] = {};
+      for (; row < last; ++row) {
+        const W* g = s.g + row * s.t.columns + first;
+        const C of_row = C(s.row_factor[row]);
+        C lanes[ADA_LANES] = {};
         for_ada_lanes(n, [&](int64_t i, int64_t k) {
-          const T d = clamp(rescale * static_cast<T>(g[at + i]), clip) * of_row * across[i];
+          const C d = clamp(s.rescale * static_cast<C>(g[i]), s.clip) * of_row * across[i];
           lanes[k] += d * d;
         });
         step += sum_ada_lanes(lanes);
       }
-      squares[2 * tile + 1] = step;
-    }
-  });
+      s.squares[2 * tile + 1] = step;
+    });
+  }
 
-  double weight = 0, step = 0;
-  for (int64_t tile = 0; tile < t.tiles(); ++tile)
-    weight += squares[2 * tile], step += squares[2 * tile + 1];
-  const double rate = adafactor_rate(p, weight, step, args.in[0]->size);
-  const T decay_factor = T(1 - p.decay);
-  const bool add = args.add[0];
-  parallel_for(args.threads, t.tiles(), [=](int64_t begin, int64_t end) {
-    for (int64_t tile = begin; tile < end; ++tile) {
-      const int64_t group = tile / t.across, first = tile % t.across * ADA_COLUMNS;
-      const int64_t n = std::min(t.columns - first, +ADA_COLUMNS);
-      const int64_t last = std::min(t.rows, (group + 1) * t.high);
-      const T* across = factor + first;
-      for (int64_t row = group * t.high; row < last; ++row) {
-        const int64_t at = row * t.columns + first;
-        const T of_row = T(row_factor[row]), by = T(rate);
+  void write_weight(W* out) const {
+    double weight = 0, step = 0;
+    for (int64_t tile = 0; tile < t.tiles(); ++tile)
+      weight += squares[2 * tile], step += squares[2 * tile + 1];
+    const C by = C(adafactor_rate(p, weight, step, args.in[0]->size)), decay = C(1 - p.decay);
+    const bool add = args.add[0];
+    for_tiles([=, s = *this](int64_t, int64_t row, int64_t last, int64_t first, int64_t n) {
+      const C* across = s.factor + first;
+      for (; row < last; ++row) {
+        const W *w = s.w + row * s.t.columns + first, *g = s.g + row * s.t.columns + first;
+        W* y = out + row * s.t.columns + first;
+        const C of_row = C(s.row_factor[row]), rescale = s.rescale, clip = s.clip;
         CYNET_IVDEP
         for (int64_t i = 0; i < n; ++i) {
-          const T d = clamp(rescale * static_cast<T>(g[at + i]), clip) * of_row * across[i];
-          const T next = static_cast<T>(w[at + i]) * decay_factor - by * d;
-          y[at + i] = static_cast<W>(add ? static_cast<T>(y[at + i]) + next : next);
+          const C d = clamp(rescale * static_cast<C>(g[i]), clip) * of_row * across[i];
+          const C next = static_cast<C>(w[i]) * decay - by * d;
+          y[i] = static_cast<W>(add ? static_cast<C>(y[i]) + next : next);
         }
       }
-    }
-  });
+    });
+  }
+};
+
+// reads weight, grad (rows, ...); writes output, and the means of squares of rows and of columns
+template <typename W>
+void adafactor(const Args& args) {
+  typedef typename ComputeType<W>::type C;
+  W* out = args.output<W>(0);
+  if (!out || args.in[0]->size == 0) return;
+  const AdafactorStep<W, C> step(args);
+  step.sum_squares();
+  step.update_means(static_cast<C*>(args.out[1]->data), static_cast<C*>(args.out[2]->data));
+  step.sum_steps();
+  step.write_weight(out);
 }
 
 // reads weight, grad; writes output, and the means of squares

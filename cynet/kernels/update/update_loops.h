@@ -44,7 +44,7 @@ void update_loop(int threads, const UpdateParams& params, const UpdateArrays& ar
   S* s1 = static_cast<S*>(arrays.state[1]);
   S* s2 = static_cast<S*>(arrays.state[2]);
   T* exact = static_cast<T*>(arrays.state[R::N]);
-  const auto run = [=](int64_t begin, int64_t end) {
+  const auto run = [=](int64_t begin, int64_t end) CYNET_NOINLINE {
     const Rule<T> p = rule;  // a copy in registers: no store can alias it
     CYNET_IVDEP
     for (int64_t i = begin; i < end; ++i) {
