@@ -247,7 +247,7 @@ def native_function_lengths(text):
         while first and depth[first] > 2:
             first -= 1
         name = re.search(r"(\w+)\(", lines[first])
-        if not name or name[1] in ("if", "for", "while", "switch") or lines[first].strip()[0] in "}#":
+        if not name or re.match(r"\s*([}#]|if|for|while|switch)", lines[first]):
             continue
         end = next(i for i in range(body + 1, len(lines)) if depth[i] <= depth[first])
         if lines[end].strip() == "}":

@@ -65,7 +65,7 @@ class Communication(threading.Thread):
         self._tried, self._again, self._delay = -1, 0.0, _MIN_SLEEP
         self._moved = time.monotonic()
         self._listened, self._iterations, self._is_stuck = 0.0, 0, False
-        self._asked, self._answers = 0.0, {}
+        self._inquiry_time, self._answers = 0.0, {}
         self._dead, self._silent, self._byes = set(), set(), set()
         self._leaving = self._parting = self._has_sent_goodbye = self._is_over = False
         self._parted = 0.0
@@ -248,7 +248,7 @@ class Communication(threading.Thread):
         now = time.monotonic()
         if has_progress:
             self._moved, self._sleep = now, _MIN_SLEEP
-            self._asked, self._answers = 0.0, {}
+            self._inquiry_time, self._answers = 0.0, {}
         if not self._waits_for_ranks or self.failure is not None:
             self._moved, self._sleep = now, _MIN_SLEEP
             seconds = (
@@ -505,11 +505,11 @@ class Communication(threading.Thread):
 
     def _report_stall(self, now):
         """Find out why nothing has progressed for too long, and fail all requests."""
-        if not self._asked:
-            self._asked = now
+        if not self._inquiry_time:
+            self._inquiry_time = now
             self._messages.send(self._living_ranks(), STATUS_REQUEST)
         missing = set(self._living_ranks()) - self._answers.keys()
-        if now - self._asked < _ANSWER_SECONDS and missing:
+        if now - self._inquiry_time < _ANSWER_SECONDS and missing:
             return
         if missing:
             self._silent |= missing

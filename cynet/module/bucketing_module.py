@@ -166,7 +166,7 @@ compression_params, shard_states
     def _clear_bound_state(self):
         self.binded = False
         self._default = None
-        self._bound = PlanCache()  # key -> Bucket; an evicted bucket is bound again when needed
+        self._bucket_cache = PlanCache()  # key -> Bucket; an evicted one is bound again when needed
         self._bound_keys = {}  # all keys that were bound, in order
         self._curr_module = None
         self._curr_bucket_key = None
@@ -194,18 +194,18 @@ compression_params, shard_states
     def _module_of(self, bucket_key):
         if bucket_key == self._default_bucket_key:
             return self._default
-        bucket = self._bound.get(bucket_key)
+        bucket = self._bucket_cache.get(bucket_key)
         return None if bucket is None else bucket.module
 
     @property
     def _buckets(self):
         """Dict of bucket key to Module, which packages for MXNet read."""
-        buckets = {key: self._bound.get(key) for key in self._bound}
+        buckets = {key: self._bucket_cache.get(key) for key in self._bucket_cache}
         found = {key: bucket.module for key, bucket in buckets.items() if bucket is not None}
         return {} if self._default is None else {self._default_bucket_key: self._default, **found}
 
     def _all_modules(self):
-        return [self._default, *(bucket.module for bucket in self._bound.values())]
+        return [self._default, *(bucket.module for bucket in self._bucket_cache.values())]
 
     @property
     def data_names(self) -> list[str]:
@@ -292,7 +292,7 @@ compression_params, shard_states
             )
             if self._monitor is not None:
                 module.install_monitor(self._monitor)
-            self._bound.put(bucket_key, Bucket(module), time.perf_counter() - since)
+            self._bucket_cache.put(bucket_key, Bucket(module), time.perf_counter() - since)
             self._bound_keys[bucket_key] = True
         if self.optimizer_initialized and not module.optimizer_initialized:
             module.borrow_optimizer(self._default)

@@ -42,7 +42,7 @@ class BoundShapes:
 
     @property
     def cached_results(self):
-        return [kept for each in self.execs for kept in each.cached_results]
+        return [result for each in self.execs for result in each.cached_results]
 
 
 class DataParallelExecutorGroup:

@@ -264,8 +264,8 @@ def triangle(reader: Reader, node: Node) -> Symbol:
     mask = np.triu(ones, k) if node.get("upper", 1) else np.tril(ones, k)
     mask = np.ascontiguousarray(np.broadcast_to(mask, shape))
     data = node.symbol(0)
-    kept = reader.frozen_var(f"{node.name}_mask", mask)
-    return sym.where(kept, data, sym.zeros_like(data))
+    chosen = reader.frozen_var(f"{node.name}_mask", mask)
+    return sym.where(chosen, data, sym.zeros_like(data))
 
 
 @imports("MatMul")

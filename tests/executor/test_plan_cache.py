@@ -459,7 +459,7 @@ def test_buckets_that_went_are_bound_again(monkeypatch, rng, tmp_path):
             net.update()
             outs.append(net.get_outputs()[0].asnumpy())
         results.append((outs, net.get_params()[0]["fc_weight"].asnumpy()))
-        assert (len(net._bound) < 7) == bool(limit)
+        assert (len(net._bucket_cache) < 7) == bool(limit)
         prefix = str(tmp_path / f"net{limit}")
         net.save_checkpoint(prefix, 1)
         saved = {path.name for path in tmp_path.glob(f"net{limit}-*-symbol.json")}
