@@ -6,10 +6,10 @@ from harness import Row, main, median_time
 
 def native_rows():
     """What a block costs in compiled code, which is where arrays and temporary space come from."""
-    from cynet.storage.testing import seconds_per_pair
+    from cynet.storage.testing import seconds_per_allocation
 
     for text, nbytes in (("64 bytes", 64), ("4 KiB", 4096), ("64 MiB", 1 << 26)):
-        seconds = min(seconds_per_pair(nbytes, 200000) for _ in range(5))
+        seconds = min(seconds_per_allocation(nbytes, 200000) for _ in range(5))
         yield Row(f"pooled block of {text}, taken and given back", seconds)
 
 

@@ -80,7 +80,7 @@ cdef int wait_for_all() except -1 nogil
 # Return whether no write of `var` is pending, so that its data may be read now.
 cdef bint is_ready(VarHandle var) noexcept nogil
 # Return whether `var` is ready and has no stored failure, which would make the engine skip readers.
-cdef bint is_settled(VarHandle var) noexcept nogil
+cdef bint is_readable(VarHandle var) noexcept nogil
 
 # ---- functions for an engine of your own; those above use the default engine
 ctypedef void* EngineHandle
@@ -95,7 +95,7 @@ cdef void drop_engine(EngineHandle engine) noexcept nogil
 # start.
 cdef void stop_engines(double seconds) noexcept nogil
 # Return the next error that no wait has raised, or NULL. The caller owns the exception (PyObject*).
-cdef void* next_failure() noexcept nogil
+cdef void* next_unraised_error() noexcept nogil
 # Set how many functions this thread pushes before sleeping workers are woken (0 or 1: every push
 # wakes them; so does any wait). Returns the old value.
 cdef int set_bulk_size(int size) noexcept nogil

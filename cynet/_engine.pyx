@@ -14,18 +14,18 @@ from .engine.records cimport (
     kAsync, kDelete, kSync, lock, unlock
 )
 from .engine.deferred cimport (
-    default_limit, deferred_mask, flush_all, flush_before, load_mask, may_be_deferred,
+    default_call_limit, deferred_mask, flush_all_deferred, flush_before, load_mask, may_be_deferred,
     set_call_limit
 )
 from .engine.native cimport PyGILState_GetThisThreadState
-from .engine.process cimport create_engine, next_unseen_error, stop_all, wake_all
+from .engine.process cimport create_engine, next_unseen_error, stop_all_engines, wake_all_workers
 from .engine.queue cimport (
-    are_distinct, enqueue_or_skip, enqueue_run, failure_on, finish_run, make_run, make_var,
+    are_distinct, enqueue_or_skip_run, enqueue_run, failure_of_var, finish_run, make_run, make_var,
     release_operator, release_writes
 )
 from .engine.threads cimport (
     add_failure, new_failure, plan_push_wakeups, plan_wakeups, retire_threads, run_on_this_thread,
-    run_ready, run_unlock_actions, set_pushes_per_wakeup
+    drain_ready_runs, run_unlock_actions, set_pushes_per_wakeup
 )
 from .engine.wait cimport wait_all, wait_var
 
@@ -50,10 +50,10 @@ cdef void drop_engine(EngineHandle engine) noexcept nogil:
 
 
 cdef void stop_engines(double seconds) noexcept nogil:
-    stop_all(seconds)
+    stop_all_engines(seconds)
 
 
-cdef void* next_failure() noexcept nogil:
+cdef void* next_unraised_error() noexcept nogil:
     return next_unseen_error()
 
 
@@ -63,8 +63,8 @@ cdef bint is_naive(EngineHandle engine) noexcept nogil:
 
 cdef int set_bulk_size(int size) noexcept nogil:
     # while operators are bulked by default, each push still wakes workers
-    if set_pushes_per_wakeup(0 if size == default_limit() else size) > 1:
-        wake_all()
+    if set_pushes_per_wakeup(0 if size == default_call_limit() else size) > 1:
+        wake_all_workers()
     return set_call_limit(size)
 
 
@@ -118,7 +118,7 @@ cdef int delete_variable(VarHandle handle, EngineDeleter on_delete, void* arg) e
         run.deleter = on_delete
         run.arg = arg
         if enqueue_run(e, run, NULL, 0, &var, 1):
-            enqueue_or_skip(e, run, &after)
+            enqueue_or_skip_run(e, run, &after)
         plan_wakeups(e, &after)
     unlock(e)
     run_unlock_actions(e, &after)
@@ -132,7 +132,7 @@ cdef bint is_ready(VarHandle handle) noexcept nogil:
     return not may_be_deferred(handle, False) and not has_pending_write(<Var*>handle)
 
 
-cdef bint is_settled(VarHandle handle) noexcept nogil:
+cdef bint is_readable(VarHandle handle) noexcept nogil:
     cdef Var* var = <Var*>handle
     cdef bint failed
     if has_pending_write(var):  # deferred calls are not looked for: the caller pushes them now
@@ -140,7 +140,7 @@ cdef bint is_settled(VarHandle handle) noexcept nogil:
     if var.failure.load(memory_order_acquire) == NULL:
         return True
     lock(var.engine)
-    failed = failure_on(var) != NULL
+    failed = failure_of_var(var) != NULL
     unlock(var.engine)
     return not failed
 
@@ -354,12 +354,12 @@ cdef inline void _enqueue_or_run(
             unlock(e)
             run_on_this_thread(e, run)
             return
-        enqueue_or_skip(e, run, &after)
+        enqueue_or_skip_run(e, run, &after)
         plan_push_wakeups(e, &after)
     unlock(e)
     run_unlock_actions(e, &after)
     if e.naive:
-        run_ready(e)
+        drain_ready_runs(e)
 
 
 cdef inline int _flush_deferred(
@@ -429,7 +429,7 @@ cdef void complete(void* token, void* error) noexcept nogil:
     unlock(e)
     run_unlock_actions(e, &after)
     if guest:
-        run_ready(e)
+        drain_ready_runs(e)
         lock(e)
         e.guests -= 1
         unlock(e)
@@ -461,12 +461,12 @@ cdef int wait_to_write(VarHandle handle) except -1 nogil:
 
 
 cdef int wait_for_all() except -1 nogil:
-    flush_all()
+    flush_all_deferred()
     return wait_all(_default_engine)
 
 
 cdef int wait_for_all_on(EngineHandle engine) except -1 nogil:
-    flush_all()
+    flush_all_deferred()
     return wait_all(<Engine*>engine)
 
 

@@ -36,8 +36,8 @@ cdef class Plan:
                             dict arrays) except -1
     cdef int _push_segments(self, size_t first, size_t last, bint is_train) except -1
     # Draw the random streams of a run and set its seed; return the stream of the plan's step 0.
-    cdef uint64_t draw_run_streams(self, bint backward, uint64_t* seed) noexcept nogil
-    cdef bint _can_skip(self, const Segment* segment) noexcept
+    cdef uint64_t draw_streams_of_run(self, bint backward, uint64_t* seed) noexcept nogil
+    cdef bint _can_skip_segment(self, const Segment* segment) noexcept
     # Push one segment of a run; `stream` is the run's first random stream.
     cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
                           size_t origin) except -1 nogil
@@ -48,14 +48,14 @@ cdef class Plan:
 # Run one step, and time it if profiling is on; -1 with an exception pending when it fails.
 cdef int run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil
 # Return the label of a failed step with the shapes of its arrays.
-cdef str failed_step(Tables* tables, size_t index)
+cdef str failed_step_text(Tables* tables, size_t index)
 # Drop one reference to a Plan's tables; the last one frees them.
 cdef void release_tables(Tables* tables) noexcept nogil
-# Return a new run of a segment; it holds a reference to the tables until `end_run`.
+# Return a new run of a segment; it holds a reference to the tables until `free_run`.
 cdef PlanRun* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed,
                       uint64_t stream,
                       size_t origin) except NULL nogil
-cdef void end_run(void* arg) noexcept nogil
+cdef void free_run(void* arg) noexcept nogil
 # Put a PlanRun's steps on a GPU's stream (QueueFn of cuda/graphs.pxd); `numbers` are the seed and
 # the first stream of its random numbers, which a graph's kernels count from.
 cdef int enqueue_segment(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil

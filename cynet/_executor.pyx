@@ -8,19 +8,19 @@ from libc.string cimport memset
 
 from ._engine cimport delete_variable, kInline, kNormal, kPython, new_variable, push_sync
 from .engine.native cimport now_ns
-from .engine.trace cimport SYMBOLIC, begin_time, interned_text, note_operator
+from .engine.trace cimport SYMBOLIC, now_if_traced, interned_text, note_operator
 from .engine.inline cimport INLINE_SEGMENT_US
 from .engine.live_objects cimport count_live, live_counter
 from ._core.copy import copy_into
 from ._ndarray cimport NDArrayBase, new_view, same_shape
 from .executor.cached_results cimport (
-    CachedResult, hold_state, is_current, is_fresh, record_versions, release_state
+    CachedResult, hold_state, is_current, is_fresh, record_source_versions, release_state
 )
-from .executor.tables cimport HERE, call_step, is_timed, mark_written, recording_of, runs_at_once
-from ._resource cimport Resource, draw_streams, kRandom
-from ._core.touched_rows cimport are_rows_known, end_rows_write, watch_rows
+from .executor.tables cimport HERE, call_step, is_timed, mark_written, recording_of, would_run_now
+from ._resource cimport Resource, draw_rng_streams, kRandom
+from ._core.touched_rows cimport are_rows_known, note_rows_written, get_row_set
 from ._typedefs cimport RunContext, TBlob, kCPU, kGPU
-from .cuda.graphs cimport init_recording, release, release_all, run as run_recorded, set_random_base
+from .cuda.graphs cimport init_recording, release, drop_graphs, run as run_recorded, set_random_base
 from .operator._base cimport OpContext
 
 from .base.dtype import NAMES, dtype_flag
@@ -31,7 +31,7 @@ from .graph.ir import FORWARD, TEMP
 from .graph.row_gradients import gradients_by_rows
 from .graph.accesses import accesses_conflict, find_accesses
 
-live_plans = live_counter()
+live_plans = live_counter()  # function: number of Tables alive, in debug builds
 
 cdef enum:  # positions in Tables.keep
     LABELS = 0  # the steps' names in messages
@@ -57,7 +57,7 @@ cdef int _run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_c
         context.rows.known = are_rows_known(step.watched)
     code = call_step(step, context, blobs + step.in_data, blobs, tables.reqs.data() + step.req)
     if step.watched != NULL:
-        end_rows_write(step.watched, code == 0)
+        note_rows_written(step.watched, code == 0)
     return code
 
 
@@ -92,24 +92,24 @@ cdef int enqueue_segment(void* arg, RunContext* run_ctx, void* numbers) except -
 ctypedef int (*Quiet)(void* arg, RunContext* run_ctx) noexcept nogil
 
 
-cdef inline void _record_time(Tables* tables, size_t index, int64_t begin, bint profiled,
-                              RunContext* run_ctx) noexcept nogil:
+cdef inline void _record_step_time(Tables* tables, size_t index, int64_t begin, bint profiled,
+                                   RunContext* run_ctx) noexcept nogil:
     """Record the time of a step that has run, for `Plan.profile` and for the profiler."""
     cdef NativeStep* step = &tables.steps[index]
     if profiled:
         tables.spent[index] += now_ns() - begin
         tables.calls[index] += 1
-    if begin_time(SYMBOLIC):
+    if now_if_traced(SYMBOLIC):
         note_operator(interned_text(step.name), interned_text(step.node), step.backward, begin,
                       run_ctx)
 
 
 cdef int run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil:
     cdef bint profiled = tables.profiled.load()
-    cdef int64_t begin = now_ns() if profiled else begin_time(SYMBOLIC)
+    cdef int64_t begin = now_ns() if profiled else now_if_traced(SYMBOLIC)
     cdef int code = _run_step(tables, index, run, run_ctx)
     if begin and code == 0:
-        _record_time(tables, index, begin, profiled, run_ctx)
+        _record_step_time(tables, index, begin, profiled, run_ctx)
     return code
 
 
@@ -132,7 +132,7 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
         if run_step(run.tables, run.current, run, run_ctx) == -1:
             _raise_step_error(run)
         if cached != NULL and cached.last == run.current:
-            record_versions(cached.state)
+            record_source_versions(cached.state)
     mark_written(run.segment)
     return 0
 
@@ -144,7 +144,7 @@ cdef int _raise_step_error(PlanRun* run) except -1 nogil:
     return 0
 
 
-cdef int _raise_pending() except -1:
+cdef int _raise_pending_error() except -1:
     """Raise the exception that is already set in this thread."""
     return -1
 
@@ -153,15 +153,15 @@ cdef int _raise_annotated(PlanRun* run) except -1:
     """Raise the pending exception, with the node that failed, its shapes and the user's line."""
     cdef list keep = <list>run.tables.keep
     try:
-        _raise_pending()
+        _raise_pending_error()
     except BaseException as error:
-        filename, line = _user_line(run, keep[ORIGINS])
-        raised = wrap_error(error, f"{failed_step(run.tables, run.current)}, "
+        filename, line = _user_file_and_line(run, keep[ORIGINS])
+        raised = wrap_error(error, f"{failed_step_text(run.tables, run.current)}, "
                             f"run from {filename}:{line}: {describe_error(error)}")
     raise raised
 
 
-cdef str failed_step(Tables* tables, size_t index):
+cdef str failed_step_text(Tables* tables, size_t index):
     cdef NativeStep* step = &tables.steps[index]
     cdef list labels = (<list>tables.keep)[LABELS]
     inputs = ", ".join([_describe_blob(&tables.blobs[step.in_data + i])
@@ -170,7 +170,7 @@ cdef str failed_step(Tables* tables, size_t index):
     return f"{labels[index]} failed in {direction} with inputs {inputs}"
 
 
-cdef tuple _user_line(PlanRun* run, list origins):
+cdef tuple _user_file_and_line(PlanRun* run, list origins):
     """Return (file, line) of the user's code that started the run."""
     if run.origin != HERE:
         return origins[run.origin]
@@ -185,7 +185,7 @@ cdef str _describe_blob(const TBlob* blob):
     return f"{shape} {NAMES[blob.dtype]}"
 
 
-cdef void end_run(void* arg) noexcept nogil:
+cdef void free_run(void* arg) noexcept nogil:
     cdef PlanRun* run = <PlanRun*>arg
     release_tables(run.tables)
     free(run)
@@ -202,7 +202,7 @@ cdef void release_tables(Tables* tables) noexcept nogil:
             delete_variable(tables.segments[i].var, NULL, NULL)
         for k in range(2):
             release(&tables.segments[i].recordings[k], tables.segments[i].dev_id)
-            release_all(&tables.segments[i].by_address[k], tables.segments[i].dev_id)
+            drop_graphs(&tables.segments[i].by_address[k], tables.segments[i].dev_id)
         del tables.segments[i]
     for i in range(tables.cached.size()):
         if tables.cached[i].state != NULL:
@@ -282,7 +282,7 @@ cdef class Plan:
             native.context.n_out = len(step.out_data)
             native.context.n_aux = len(step.aux)
             if step in by_rows:
-                _watch_rows(arrays[by_rows[step]], shared, &native)
+                _attach_row_set(arrays[by_rows[step]], shared, &native)
             self._add_resources(step, &native, i >= graph.n_forward)
             if step.cached is not None:
                 native.cached = self._cached_group_of(step.cached, cached)
@@ -470,7 +470,7 @@ cdef class Plan:
         Returns bool: False, and nothing is done, unless each source is an NDArray of its target's
         shape.
         """
-        if not _copy_all(list(sources), list(targets)):
+        if not _copy_if_shapes_match(list(sources), list(targets)):
             return False
         self._push_segments(0, self.n_forward_segments, is_train)
         return True
@@ -484,29 +484,29 @@ cdef class Plan:
         cdef bint here = True
         cdef size_t i, origin = HERE
         for i in range(first, last):
-            if i < 64 and self._can_skip(self.tables.segments[i]):
+            if i < 64 and self._can_skip_segment(self.tables.segments[i]):
                 left_out |= <uint64_t>1 << i
             else:
-                here = here and runs_at_once(self.tables.segments[i])
+                here = here and would_run_now(self.tables.segments[i])
         if not here:
             origin = self.index_of_user_line()
         with nogil:
             if is_train or self.draws_in_prediction:
-                stream = self.draw_run_streams(first >= self.n_forward_segments, &seed)
+                stream = self.draw_streams_of_run(first >= self.n_forward_segments, &seed)
             for i in range(first, last):
                 if i >= 64 or not left_out >> i & 1:
                     self.push_segment(i, is_train, seed, stream, origin)
         return 0
 
-    cdef uint64_t draw_run_streams(self, bint backward, uint64_t* seed) noexcept nogil:
+    cdef uint64_t draw_streams_of_run(self, bint backward, uint64_t* seed) noexcept nogil:
         cdef Segment* segment
         if self.n_random[backward] == 0:
             return 0
         segment = self.tables.segments[self.n_forward_segments if backward else 0]
-        return draw_streams(self.n_random[backward], segment.dev_type, segment.dev_id, seed) - (
+        return draw_rng_streams(self.n_random[backward], segment.dev_type, segment.dev_id, seed) - (
             self.n_random[0] if backward else 0)
 
-    cdef bint _can_skip(self, const Segment* segment) noexcept:
+    cdef bint _can_skip_segment(self, const Segment* segment) noexcept:
         """Return whether a segment has only cached steps whose results are current."""
         cdef size_t i
         for i in range(segment.cached_first, segment.cached_last):
@@ -519,7 +519,7 @@ cdef class Plan:
         cdef Segment* segment = self.tables.segments[i]
         cdef PlanRun* run = new_run(self.tables, segment, is_train, seed, stream, origin)
         return push_sync(_run_device_segment if segment.dev_type == kGPU else _run_segment, run,
-                         end_run, segment.dev_type, segment.dev_id,
+                         free_run, segment.dev_type, segment.dev_id,
                          segment.const_vars.data(), <int>segment.const_vars.size(),
                          segment.mutable_vars.data(), <int>segment.mutable_vars.size(),
                          0, segment.flags, b"executor")
@@ -546,7 +546,7 @@ cdef PlanRun* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t 
     return run
 
 
-cdef bint _copy_all(list sources, list targets) except -1:
+cdef bint _copy_if_shapes_match(list sources, list targets) except -1:
     """Push a copy of each source into its target. False, with nothing done, unless each source is
     an NDArray of its target's shape."""
     cdef NDArrayBase source, target
@@ -573,11 +573,11 @@ cdef set _shared_chunks(dict arrays):
     return shared
 
 
-cdef int _watch_rows(NDArrayBase array, shared, NativeStep* native) except -1:
+cdef int _attach_row_set(NDArrayBase array, shared, NativeStep* native) except -1:
     """Let a step that fills a gradient by rows record these, if no other array shares the
     memory."""
     if array.blob.dev_type == kCPU and <size_t>array.chunk not in shared:
-        native.context.rows = watch_rows(array)
+        native.context.rows = get_row_set(array)
         if native.context.rows != NULL:
             native.watched = array.chunk
     return 0

@@ -31,7 +31,7 @@ from .base.errors import (
 # The maximum size of an array: so many doubles have a size in bytes that fits into 63 bits.
 MAX_ELEMENTS = 1 << 56
 cdef double _MAX_ELEMENTS_AS_DOUBLE = MAX_ELEMENTS
-live_chunks = live_counter()
+live_chunks = live_counter()  # function: number of Chunks alive, in debug builds
 
 cnp.import_array()
 
@@ -52,14 +52,14 @@ cdef extern from *:
     object cynet_new(object type, object args)
 
 cdef const char** _BUFFER_FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
-cdef tuple _DEVICE_NAMES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")
+cdef tuple _DEVICE_NAMES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")  # by device code
 cdef tuple _SCALAR_TYPES = tuple([SCALAR_TYPES.get(flag) for flag in range(kBfloat16 + 1)])
 cdef int* _NUMPY_TYPES = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cnp.NPY_UINT8,
                           cnp.NPY_INT32, cnp.NPY_INT8, cnp.NPY_INT64, cnp.NPY_BOOL]
-cdef dict _contexts = {}
+cdef dict _contexts = {}  # (device code, index) -> Context
 
 
-def bare_array(cls):
+def array_without_memory(cls):
     """Return an array of class `cls` without memory; its face is that of the class."""
     cdef NDArrayBase out = cynet_new(cls, ())
     out.face = cls._face
@@ -113,7 +113,7 @@ cdef inline NDArrayBase _new_bare_array(Face face):
     return out
 
 
-cdef inline int _set_shape(TBlob* blob, const int64_t* shape, int ndim) except -1:
+cdef inline int _set_blob_shape(TBlob* blob, const int64_t* shape, int ndim) except -1:
     cdef int64_t size = 1
     cdef double product = 1
     cdef int i
@@ -133,7 +133,7 @@ cdef NDArrayBase new_array(Face face, const int64_t* shape, int ndim, int dtype,
                            int dev_id):
     cdef NDArrayBase out = _new_bare_array(face)
     cdef size_t nbytes
-    _set_shape(&out.blob, shape, ndim)
+    _set_blob_shape(&out.blob, shape, ndim)
     out.blob.dtype = dtype
     out.blob.dev_type = dev_type
     out.blob.dev_id = dev_id
@@ -146,7 +146,7 @@ cdef NDArrayBase new_array(Face face, const int64_t* shape, int ndim, int dtype,
 
 cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int64_t offset):
     cdef NDArrayBase out = _new_bare_array(base.face)
-    _set_shape(&out.blob, shape, ndim)
+    _set_blob_shape(&out.blob, shape, ndim)
     out.blob.dtype = base.blob.dtype
     out.blob.dev_type = base.blob.dev_type
     out.blob.dev_id = base.blob.dev_id
@@ -154,7 +154,7 @@ cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int6
     base.chunk.references.fetch_add(1)
     out.chunk = base.chunk
     if out.chunk.owner != NULL:
-        _note_view(out)
+        _add_view_to_loan(out)
     return out
 
 
@@ -165,14 +165,14 @@ def with_face(NDArrayBase base not None, Face face not None):
     base.chunk.references.fetch_add(1)
     out.chunk = base.chunk
     if out.chunk.owner != NULL:
-        _note_view(out)
+        _add_view_to_loan(out)
     return out
 
 
 cdef NDArrayBase wrap_foreign(Face face, void* data, const int64_t* shape, int ndim, int dtype,
                               int dev_type, int dev_id, object owner):
     cdef NDArrayBase out = _new_bare_array(face)
-    _set_shape(&out.blob, shape, ndim)
+    _set_blob_shape(&out.blob, shape, ndim)
     out.blob.dtype = dtype
     out.blob.dev_type = dev_type
     out.blob.dev_id = dev_id
@@ -284,13 +284,13 @@ cdef inline Loan* _loan_of(Chunk* chunk) noexcept:
     return <Loan*>NULL if place == _loans.end() else dereference(place).second
 
 
-cdef void _note_view(NDArrayBase view) noexcept:
+cdef void _add_view_to_loan(NDArrayBase view) noexcept:
     cdef Loan* loan = _loan_of(view.chunk)
     if loan != NULL:
         loan.arrays.insert(<void*>view)
 
 
-cdef void _forget_view(NDArrayBase view) noexcept:
+cdef void _drop_view_from_loan(NDArrayBase view) noexcept:
     cdef Loan* loan = _loan_of(view.chunk)
     if loan == NULL:
         return
@@ -381,7 +381,7 @@ cdef class NDArrayBase:
     def __dealloc__(self):
         if self.chunk != NULL:
             if self.chunk.owner != NULL:
-                _forget_view(self)
+                _drop_view_from_loan(self)
             _release_chunk(self.chunk)
             self.chunk = NULL
 

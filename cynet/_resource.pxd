@@ -36,6 +36,6 @@ cdef cppclass RetainedSpace:
 # not reused.
 cdef void retain_device_workspace(RetainedSpace* keep) noexcept nogil
 # Assign the device's next random stream to a resource. Called once per run, in push order.
-cdef void draw_stream(Resource* resource, int dev_type, int dev_id) noexcept nogil
+cdef void draw_rng_stream(Resource* resource, int dev_type, int dev_id) noexcept nogil
 # Take the device's next n random streams, for all steps of a plan; returns the index of the first.
-cdef uint64_t draw_streams(uint64_t n, int dev_type, int dev_id, uint64_t* seed) noexcept nogil
+cdef uint64_t draw_rng_streams(uint64_t n, int dev_type, int dev_id, uint64_t* seed) noexcept nogil

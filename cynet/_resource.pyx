@@ -60,11 +60,11 @@ cdef extern from *:
     void (*free_temp_at_exit "cynet_temp_free")(TempBuffer*) noexcept nogil
     TempBuffer* temps "cynet_temps" () noexcept nogil
     void* retained_space "cynet_retained_space"
-    ctypedef struct OwnStreams "CynetOwnStreams":
+    ctypedef struct OwnRandomStreams "CynetOwnStreams":
         bint own
         unsigned long long seed
         unsigned long long drawn
-    OwnStreams own_streams "cynet_own_streams"
+    OwnRandomStreams own_streams "cynet_own_streams"
     void at_fork "cynet_resource_at_fork" (
         void (*before)() noexcept nogil, void (*parent)() noexcept nogil,
         void (*child)() noexcept nogil) noexcept nogil
@@ -73,18 +73,18 @@ cdef enum:
     N_DEVICE_TYPES = 6  # device type codes are below this number
     N_DEVICE_IDS = 64  # device indices below this have generators
 
-cdef struct Generator:
+cdef struct RandomGenerator:
     uint64_t seed
     uint64_t drawn  # streams given out since the last seed
 
-cdef Generator _generators[N_DEVICE_TYPES][N_DEVICE_IDS]
-cdef unordered_map[uint64_t, Generator] _more_generators  # of indices >= N_DEVICE_IDS
+cdef RandomGenerator _generators[N_DEVICE_TYPES][N_DEVICE_IDS]
+cdef unordered_map[uint64_t, RandomGenerator] _more_generators  # of indices >= N_DEVICE_IDS
 cdef uint64_t _seed = 0  # seed of all devices
 cdef Mutex _lock  # guards the generators and the seed; held for a few instructions
 
 
 # --- temporary space -----------------------------------------------------------------------------
-cdef void _free_temp(TempBuffer* temp) noexcept nogil:
+cdef void _free_temp_buffer(TempBuffer* temp) noexcept nogil:
     cdef Handle handle
     handle.ptr, handle.size, handle.capacity = temp.ptr, temp.size, temp.capacity
     handle.dev_type, handle.dev_id = temp.dev_type, temp.dev_id
@@ -136,7 +136,7 @@ cdef void* _grow_workspace(
             cynet_poison_unused(temp.ptr, nbytes, temp.capacity)
         return temp.ptr
     if temp.ptr != NULL:
-        _free_temp(temp)
+        _free_temp_buffer(temp)
     alloc(nbytes, dev_type, dev_id, &handle)
     temp.ptr, temp.size, temp.capacity = handle.ptr, handle.size, handle.capacity
     temp.dev_type, temp.dev_id = handle.dev_type, handle.dev_id
@@ -150,11 +150,11 @@ def release_workspaces():
     cdef int i
     for i in range(2 * TEMPS):
         if mine[i].ptr != NULL:
-            _free_temp(mine + i)
+            _free_temp_buffer(mine + i)
 
 
 # --- random streams ------------------------------------------------------------------------------
-cdef inline Generator* _generator_of(int dev_type, int dev_id) noexcept nogil:
+cdef inline RandomGenerator* _generator_of(int dev_type, int dev_id) noexcept nogil:
     # `_lock` must be held.
     cdef uint64_t key
     if 0 <= dev_id < N_DEVICE_IDS:
@@ -166,15 +166,15 @@ cdef inline Generator* _generator_of(int dev_type, int dev_id) noexcept nogil:
     return &_more_generators[key]
 
 
-cdef void draw_stream(Resource* resource, int dev_type, int dev_id) noexcept nogil:
+cdef void draw_rng_stream(Resource* resource, int dev_type, int dev_id) noexcept nogil:
     """Take the device's next stream if the resource is random; nothing for temporary space."""
     if resource.type == kRandom:
-        resource.stream = draw_streams(1, dev_type, dev_id, &resource.seed)
+        resource.stream = draw_rng_streams(1, dev_type, dev_id, &resource.seed)
 
 
-cdef uint64_t draw_streams(uint64_t n, int dev_type, int dev_id, uint64_t* seed) noexcept nogil:
+cdef uint64_t draw_rng_streams(uint64_t n, int dev_type, int dev_id, uint64_t* seed) noexcept nogil:
     """Take the next n streams; returns the index of the first."""
-    cdef Generator* generator
+    cdef RandomGenerator* generator
     cdef uint64_t first
     if own_streams.own and dev_type == kCPU:
         seed[0] = _device_seed(own_streams.seed, dev_id)
@@ -233,7 +233,7 @@ def random_state():
     `set_random_state`; the list has the devices whose state differs from that of a fresh seed. All
     are ints."""
     cdef int i, j
-    cdef Generator one
+    cdef RandomGenerator one
     found = []
     _lock.lock()
     try:
@@ -255,7 +255,7 @@ def set_random_state(state):
 
     Raises ArgumentError when that is no such state.
     """
-    cdef Generator* generator
+    cdef RandomGenerator* generator
     cdef int dev_type, dev_id
     cdef uint64_t seed, drawn
     try:
@@ -295,7 +295,7 @@ def use_own_random_streams(state):
 def next_stream(ctx):
     """Take the device's next random stream: (seed, stream), for tests and for Python operators."""
     cdef uint64_t seed
-    cdef uint64_t stream = draw_streams(1, ctx.device_typeid, ctx.device_id, &seed)
+    cdef uint64_t stream = draw_rng_streams(1, ctx.device_typeid, ctx.device_id, &seed)
     return seed, stream
 
 
@@ -306,15 +306,15 @@ def workspace_address(int index, size_t nbytes):
     return <size_t>get_space(&resource, nbytes)
 
 
-cdef void _before_fork() noexcept nogil:
+cdef void _lock_before_fork() noexcept nogil:
     _lock.lock()
 
 
-cdef void _after_fork() noexcept nogil:
+cdef void _unlock_after_fork() noexcept nogil:
     _lock.unlock()
 
 
-free_temp_at_exit = _free_temp
+free_temp_at_exit = _free_temp_buffer
 on_empty_cache(release_workspaces)
-at_fork(_before_fork, _after_fork, _after_fork)
+at_fork(_lock_before_fork, _unlock_after_fork, _unlock_after_fork)
 seed_device(0)

@@ -8,7 +8,7 @@ from .storage.pools cimport (
     Arena, FreeBlock, HAS_ARENAS, HUGE_BYTES, HUGE_PAGE_BYTES, HUGE_RECUR_ALLOCATIONS,
     HUGE_TRIM_ALLOCATIONS, KEEPS_MEMORY, LARGE_BYTES, Lock, MIDDLE_BYTES, MIN_RETAINED_BYTES,
     N_ARENAS, N_DEVICE_IDS, N_DEVICE_TYPES, N_SIZE_CLASSES, RECUR_ALLOCATIONS, TRIM_ALLOCATIONS,
-    cynet_at_fork, cynet_host_alloc, cynet_host_free, cynet_host_memory, cynet_poison_unused,
+    cynet_at_fork, cynet_host_alloc, cynet_host_free, cynet_host_memory_sizes, cynet_poison_unused,
     cynet_log2, cynet_page_bytes
 )
 
@@ -207,7 +207,7 @@ cdef inline void _count_allocation(Pool* pool, size_t capacity) noexcept nogil:
         pool.peak = pool.used
 
 
-cdef void _release_unneeded(Pool* pool) noexcept nogil:
+cdef void _release_idle_memory(Pool* pool) noexcept nogil:
     """Return memory that the arenas have not used for a long time to the system."""
     cdef void* blocks
     cdef Arena* arena
@@ -225,7 +225,7 @@ cdef void _release_unneeded(Pool* pool) noexcept nogil:
         arena.unmap_blocks(blocks, &pool.lock)
 
 
-cdef size_t _release_cached(Pool* pool) noexcept nogil:
+cdef size_t _release_cached_memory(Pool* pool) noexcept nogil:
     """Free all cached memory of a pool; returns its bytes."""
     cdef FreeBlock* lists[N_SIZE_CLASSES]
     cdef FreeBlock *node, *after
@@ -266,7 +266,7 @@ cdef inline size_t _class_capacity(int index) noexcept nogil:
     return ((<size_t>1) << exponent) + (<size_t>((index - 4) % 4 + 1) << (exponent - 2))
 
 
-cdef int _raise_exhausted(Pool* pool, size_t nbytes, size_t given) except -1 with gil:
+cdef int _raise_out_of_memory(Pool* pool, size_t nbytes, size_t given) except -1 with gil:
     ctx = Context(Context.devtype2str[pool.dev_type], pool.dev_id)
     figures, (available, total) = _pool_statistics(pool), memory_info(ctx)
     raise OutOfMemoryError(
@@ -294,7 +294,7 @@ cdef void* _alloc_from_list(Pool* pool, size_t nbytes, size_t* capacity) except?
         if pool.backend != NULL:
             cynet_host_free(node)
         if due:
-            _release_unneeded(pool)
+            _release_idle_memory(pool)
         return ptr
     pool.misses += 1
     pool.lock.unlock()
@@ -312,7 +312,7 @@ cdef inline Arena* _arena_of(Pool* pool, size_t nbytes) noexcept nogil:
 
 cdef void* _alloc_from_arena(Pool* pool, size_t nbytes, size_t* capacity) noexcept nogil:
     """Return whole pages of host memory from an arena; NULL if memory is exhausted."""
-    cdef size_t rounded = _arena_of(pool, nbytes).round(nbytes)
+    cdef size_t rounded = _arena_of(pool, nbytes).size_class_bytes(nbytes)
     cdef Arena* arena = _arena_of(pool, rounded)
     cdef uint64_t clock
     cdef void* ptr
@@ -325,7 +325,7 @@ cdef void* _alloc_from_arena(Pool* pool, size_t nbytes, size_t* capacity) noexce
         due = pool.hits + pool.misses >= pool.due
         pool.lock.unlock()
         if due:
-            _release_unneeded(pool)
+            _release_idle_memory(pool)
         return ptr
     pool.misses += 1
     clock = pool.hits + pool.misses
@@ -347,7 +347,7 @@ cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 n
     cdef void* ptr = NULL
     cdef int attempt
     if nbytes > MAX_BLOCK_BYTES:
-        _raise_exhausted(pool, nbytes, 0)
+        _raise_out_of_memory(pool, nbytes, 0)
     for attempt in range(2):
         if wanted <= pool.listed:
             ptr = _alloc_from_list(pool, wanted, &out.capacity)
@@ -356,9 +356,9 @@ cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 n
         if ptr != NULL:
             break
         if attempt == 0:
-            given = _release_cached(pool)
+            given = _release_cached_memory(pool)
         else:
-            _raise_exhausted(pool, nbytes, given)
+            _raise_out_of_memory(pool, nbytes, given)
     if pool.backend == NULL:
         cynet_poison_unused(ptr, wanted, out.capacity)
     out.ptr = ptr
@@ -425,7 +425,7 @@ cdef unsigned long long empty_cache_count() noexcept nogil:
 
 
 # --- fork: no thread may hold a lock while the process is copied ---------------------------------
-cdef void _before_fork() noexcept nogil:
+cdef void _lock_before_fork() noexcept nogil:
     cdef int i, j
     _pools_lock.lock()
     for i in range(N_DEVICE_TYPES):
@@ -434,7 +434,7 @@ cdef void _before_fork() noexcept nogil:
                 _pools[i][j].lock.lock()
 
 
-cdef void _after_fork() noexcept nogil:
+cdef void _unlock_after_fork() noexcept nogil:
     cdef int i, j
     for i in range(N_DEVICE_TYPES):
         for j in range(N_DEVICE_IDS):
@@ -508,7 +508,7 @@ def memory_info(ctx):
     cdef Pool* pool = _pool_of(ctx)
     if pool.backend != NULL:
         return (<object>pool.backend).memory_info(pool.dev_id)
-    cynet_host_memory(&available, &total)
+    cynet_host_memory_sizes(&available, &total)
     return available, total
 
 
@@ -534,7 +534,7 @@ def empty_cache(ctx):
     for release in _releasers:
         release()
     with nogil:
-        _release_cached(pool)
+        _release_cached_memory(pool)
 
 
 def on_empty_cache(release):
@@ -599,9 +599,9 @@ def has_backend(device_type):
 cdef _read_settings():
     global _host_limit
     cdef size_t available = 0, total = 0
-    cynet_host_memory(&available, &total)
+    cynet_host_memory_sizes(&available, &total)
     _host_limit = (<size_t>config.get("CYNET_STORAGE_CACHE_MB") << 20) or total // 4
-    cynet_at_fork(_before_fork, _after_fork, _after_fork)
+    cynet_at_fork(_lock_before_fork, _unlock_after_fork, _unlock_after_fork)
 
 
 _read_settings()

@@ -33,10 +33,10 @@ def is_attribute_key(key):
     return key in _STORED_KEYS or (len(key) > 4 and key.startswith("__") and key.endswith("__"))
 
 
-def split_suffix(key):
+def split_suffixed_key(key):
     """Split a key such as ``weight_lr_mult``, the oldest spelling, into name and attribute.
 
-    >>> split_suffix("weight_lr_mult"), split_suffix("lr_mult")
+    >>> split_suffixed_key("weight_lr_mult"), split_suffixed_key("lr_mult")
     (('weight', '__lr_mult__'), None)
     """
     for own, stored in _STORED_KEYS.items():

@@ -260,7 +260,7 @@ class _CurrentContext(threading.local):
     value = cpu(0)  # the default of every thread, until a ``with`` sets another one
 
 
-_current = _CurrentContext()
+_current = _CurrentContext()  # the Context of each thread
 
 
 def current_context() -> Context:

@@ -207,7 +207,7 @@ class DataParallelExecutorGroup:
         data_batch : DataBatch
             Data and labels of the whole batch.
         """
-        self._group.load(data_batch)
+        self._group.load_batch(data_batch)
 
     def forward(self, is_train: bool = False) -> None:
         """Run forward on all devices.

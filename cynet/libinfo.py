@@ -17,9 +17,9 @@ from .operator.families import FAMILIES
 from .operator.namespaces import created_names, own_dict
 
 __version__ = "0.1.0"
-_PACKAGE = __name__.partition(".")[0]
+_PACKAGE = __name__.partition(".")[0]  # "cynet"
 # modules that are imported at first use
-_LAZY_NAMES = {
+_LAZY_NAMES = {  # name in the package -> "module" or "module:member"
     each: each
     for each in (
         *("callback", "contrib", "distributed", "executor", "executor_manager", "gluon"),
@@ -72,7 +72,7 @@ _SHORT_NAMES = {"ndarray": "nd", "symbol": "sym"}  # module name -> its alias in
 
 # Replacements of missing names; other names have none.
 _NP_HINT = "use mx.nd, and Gluon with NDArrays"
-_REPLACEMENTS = {
+_REPLACEMENTS = {  # missing name of MXNet -> what to use instead
     **dict.fromkeys(("np_symbol",), _NP_HINT),
     "notebook": "History of mx.callback keeps the figures of a training; plot them",
     "quantized_rnn": "use RNN, in float32, of (data - data_shift) / data_scale",
@@ -100,12 +100,12 @@ def name_hint(path, name, known=()):
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
-def explain_name(path, name, known=()):
+def explain_missing_name(path, name, known=()):
     """Return the error text for a missing name of `path`; `known` are the existing names.
 
-    >>> explain_name("mx", "library")  # doctest: +ELLIPSIS
+    >>> explain_missing_name("mx", "library")  # doctest: +ELLIPSIS
     'mx.library is a name of MXNet 1.9.1 that cynet does not provide; operators in Cython ...'
-    >>> explain_name("mx.metric", "Acuracy", ["Accuracy", "MSE"])
+    >>> explain_missing_name("mx.metric", "Acuracy", ["Accuracy", "MSE"])
     "mx.metric has no attribute 'Acuracy'; did you mean Accuracy?"
     """
     spoken = ".".join(_SHORT_NAMES.get(part, part) for part in path.split("."))
@@ -132,7 +132,7 @@ class _MissingNameError(NotFoundError):
 
     def __str__(self):
         known = [each for each in dir(self._module) if not each.startswith("_")]
-        return explain_name(*self.args, known)
+        return explain_missing_name(*self.args, known)
 
 
 class MissingName:
@@ -142,7 +142,7 @@ class MissingName:
         self.path, self.name = path, name
 
     def __get__(self, instance, owner=None):
-        raise NotFoundError(explain_name(self.path, self.name))
+        raise NotFoundError(explain_missing_name(self.path, self.name))
 
 
 def _make_getattr(path, module):
@@ -232,7 +232,7 @@ class _MissingModuleFinder:
             owner = "mx" + owner[len(_PACKAGE) :]
             if last in missing_names().get(owner, ()):
                 # `from owner import last` shows this error if its name is the whole name
-                raise MissingModuleError(explain_name(owner, last), name=last)
+                raise MissingModuleError(explain_missing_name(owner, last), name=last)
         return None
 
 

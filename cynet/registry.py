@@ -244,12 +244,12 @@ def get_alias_func(base_class, nickname):
     register = get_register_func(base_class, nickname)
 
     def alias(*names):
-        def wrap(klass):
+        def register_class(klass):
             for name in names:
                 register(klass, name)
             return klass
 
-        return wrap
+        return register_class
 
     return alias
 

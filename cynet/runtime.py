@@ -25,7 +25,7 @@ from .kernels.threading.threads import get_num_threads
 __all__ = ["Feature", "Features", "describe", "feature_list"]
 
 # Features of MXNet that no build of cynet has: other BLAS libraries, TensorRT, ...
-_ABSENT_FEATURES = (
+_ABSENT_FEATURES = (  # features of MXNet that cynet lacks
     "NCCL",
     "CUDA_RTC",
     "TENSORRT",
@@ -172,7 +172,7 @@ def _gpu_names():
     return ", ".join(f"gpu({i})" for i in range(num_gpus())) or "none"
 
 
-def _live_objects():
+def _count_live_objects():
     """Return the number of live objects by kind, for tests. None if they are not counted: only
     builds with bounds checks or a sanitizer count (CYNET_DEBUG_COUNTERS of setup.py)."""
     from . import executor  # noqa: F401 - which imports _executor in its order

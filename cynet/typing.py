@@ -92,29 +92,29 @@ NumpyArray: TypeAlias = "npt.NDArray[Any]"
 Operand: TypeAlias = "NDArray | Number"  # an operand of arithmetic
 ArrayLike: TypeAlias = "NDArray | npt.ArrayLike"
 NamedArrays: TypeAlias = "dict[str, NDArray]"
-Names: TypeAlias = "str | Sequence[str]"
+Names: TypeAlias = "str | Sequence[str]"  # one name or several
 FileName: TypeAlias = "str | PathLike[str]"
 Logger: TypeAlias = Any  # a logging.Logger, the module logging, or an object with info and warning
 
-GradReq: TypeAlias = "str | Sequence[str] | Mapping[str, str]"
+GradReq: TypeAlias = "str | Sequence[str] | Mapping[str, str]"  # grad_req
 DataShapes: TypeAlias = "Sequence[DataDesc | tuple[str, Sequence[int]]]"
 MetricLike: TypeAlias = "EvalMetric | str | Callable[..., Any] | list[Any] | dict[str, Any]"
 InitializerLike: TypeAlias = "Initializer | Mixed | Load | str"
 KVStoreLike: TypeAlias = "KVStoreBase | str"
 OptimizerParams: TypeAlias = "Mapping[str, Any] | Iterable[tuple[str, Any]]"
-_IterArray: TypeAlias = "ArrayLike | SciPyMatrix"
+_IterArray: TypeAlias = "ArrayLike | SciPyMatrix"  # data of an iterator
 IterData: TypeAlias = "_IterArray | Sequence[_IterArray] | Mapping[str, _IterArray]"
 State: TypeAlias = Any  # state of an optimizer: None, an NDArray, or a tuple of states
 BatchEndCallback: TypeAlias = (
     "Callable[[BatchEndParam], Any] | Sequence[Callable[[BatchEndParam], Any]]"
 )
-_EpochEnd: TypeAlias = "Callable[[int, Symbol, NamedArrays, NamedArrays], Any]"
+_EpochEnd: TypeAlias = "Callable[[int, Symbol, NamedArrays, NamedArrays], Any]"  # one callback
 EpochEndCallback: TypeAlias = "_EpochEnd | Sequence[_EpochEnd]"
 
 Keys: TypeAlias = "str | int | Sequence[str] | Sequence[int]"  # keys of a KVStore
-Values: TypeAlias = "NDArray | Sequence[NDArray] | Sequence[Sequence[NDArray]]"
+Values: TypeAlias = "NDArray | Sequence[NDArray] | Sequence[Sequence[NDArray]]"  # arrays for Keys
 Inputs: TypeAlias = "Sequence[ArrayLike] | Mapping[str, ArrayLike]"  # inputs of a symbol under test
-Class = TypeVar("Class", bound=type)
+Class = TypeVar("Class", bound=type)  # class that a decorator returns
 
 
 class SciPyMatrix(Protocol):

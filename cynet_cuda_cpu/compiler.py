@@ -20,14 +20,14 @@ from cynet.cuda.sources import CUDA_SOURCES, KERNELS, explain_errors
 
 from .source import included_headers
 
-INCLUDE_FOLDER = Path(__file__).parent / "include"
+INCLUDE_FOLDER = Path(__file__).parent / "include"  # headers of the emulator
 _INCLUDE_FLAGS = tuple(f"-I{folder}" for folder in (INCLUDE_FOLDER, KERNELS, CUDA_SOURCES))
 # A frame of more than this many bytes does not fit a fibre's stack (cynet_fibre.h).
-_MAX_FRAME_BYTES = 128 << 10
+_MAX_FRAME_BYTES = 128 << 10  # half of a fibre's stack
 _COMPUTED_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]+[A-Za-z_]", re.M)
 # Directives that may include a file which `included_headers` does not find.
 # Names that begin with CYNET_ are those of cynet's own headers, all of which then count.
-_OPAQUE_DIRECTIVE = re.compile(
+_OPAQUE_DIRECTIVE = re.compile(  # may include an unseen file
     r"""^[ \t]*\#[ \t]*include\b(?![ \t]*["<][^">\\\n]+[">]|[ \t]+CYNET_)
     | ^[ \t]*\#[ \t]*(?:include_next|import|embed)\b | %: | \?\?=
     | ^[ \t]*\#[ \t]*[a-z_]*[ \t]*\\\r?\n
@@ -35,7 +35,7 @@ _OPAQUE_DIRECTIVE = re.compile(
     re.M | re.X,
 )
 _PATH_VARIABLES = "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"  # each adds header folders
-_loaded_library_ids = itertools.count()
+_loaded_library_ids = itertools.count()  # names of objects that are not cached
 _COMPILE_SECONDS = 300  # seconds; a kernel of normal size takes one or two
 
 
@@ -232,7 +232,7 @@ def _run_cc(arguments, folder, user_text, title):
 
 
 # bytes before an address without a line, which are searched for one that has a line
-_LINE_SEARCH_BYTES = 512
+_LINE_SEARCH_BYTES = 512  # searched around an address
 
 
 def source_line_of_address(path, offset, title):

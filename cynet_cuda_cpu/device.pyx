@@ -27,7 +27,7 @@ cdef extern from *:
     """
     const int64_t* noted_sizes "cynet_sizes"
 
-BFLOAT16 = "cynet::bfloat16"
+BFLOAT16 = "cynet::bfloat16"  # C++ type of bfloat16
 
 cdef struct LoadedEntry:
     EntryFn function
@@ -53,7 +53,7 @@ cdef int _launch(void* kernel, const unsigned* grid, const unsigned* block, unsi
     return code
 
 
-cdef void* _workspace(int dev_id, int index, size_t nbytes, void* stream) except? NULL nogil:
+cdef void* _get_workspace(int dev_id, int index, size_t nbytes, void* stream) except? NULL nogil:
     cdef Resource resource
     resource.type, resource.index = kTempSpace, index
     return get_space(&resource, nbytes)
@@ -64,7 +64,7 @@ cdef int _read_memory(void* to, const void* source, size_t nbytes, void* stream)
     return 0
 
 
-cdef void _set_sizes(const int64_t* sizes) noexcept nogil:
+cdef void _set_array_sizes(const int64_t* sizes) noexcept nogil:
     global noted_sizes
     noted_sizes = sizes
 
@@ -123,12 +123,12 @@ class EmulatedDevice(Device):
     name = "the emulated device"
     multiprocessors = 16
     launch_address = <size_t><LaunchFn>_launch
-    workspace_function_address = <size_t><SpaceFn>_workspace
-    read_address = <size_t><ReadFn>_read_memory
+    workspace_function_address = <size_t><SpaceFn>_get_workspace
+    read_fn_address = <size_t><ReadFn>_read_memory
 
     def __init__(self, checked=None):
         self.checked = bool(config.get("CYNET_CHECK_KERNELS")) if checked is None else checked
-        self.sizes_address = <size_t><SizesFn>_set_sizes if self.checked else 0
+        self.sizes_address = <size_t><SizesFn>_set_array_sizes if self.checked else 0
         self._modules, self._kernels = {}, {}
 
     def kernel(self, source, instance):
@@ -144,7 +144,7 @@ class EmulatedDevice(Device):
         key = source, bfloat16
         if key not in self._modules:
             exports = [i for i in families.kernel_instances(source) if (BFLOAT16 in i) == bfloat16]
-            options = ["-ffp-contract=off", "-Og"] if families.matches_cpu(source) else ["-Og"]
+            options = ["-ffp-contract=off", "-Og"] if families.must_match_cpu(source) else ["-Og"]
             self._modules[key] = EmulatedModule(
                 families.source_text(source), f"{source}.cu", options, exports, self.checked)
         return self._modules[key]

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cynet.base.errors import ArgumentError, ArgumentTypeError, KernelError
-from cynet.cuda.limits import check_limits
+from cynet.cuda.limits import check_launch_limits
 from cynet.cuda.sources import CUDA_SOURCES, KERNELS
 
 from .compiler import compile_object, source_line_of_address
 from .source import CudaSource
 
 # The thread of a failure if it is unknown (cynet_threads.h)
-_UNKNOWN_THREAD_INDEX = 2**32 - 1
+_UNKNOWN_THREAD_INDEX = 2**32 - 1  # Failure.thread[0] if the thread is not known
 
 
-_TYPE_NAMES = {
+_TYPE_NAMES = {  # type character -> C type
     "f": "float",
     "d": "double",
     "e": "__half",
@@ -34,7 +34,7 @@ _TYPE_NAMES = {
 }
 
 
-class Parameter(NamedTuple):
+class KernelParameter(NamedTuple):
     """One argument of a kernel."""
 
     is_pointer: bool
@@ -135,7 +135,7 @@ class EmulatedModule:
             ):
                 raise KernelError(f"{title}: kernel {kernel.name} must return void")
         kernel_kinds = {name: int(self.source.synchronises(name)) for name in names}
-        whole = _full_source(self.source.rewritten_text(), title, kernel_kinds)
+        whole = _source_with_table(self.source.rewritten_text(), title, kernel_kinds)
         build = functools.partial(
             compile_object, whole, self.quoted, title, options, checked, self.source.headers
         )
@@ -156,7 +156,7 @@ class EmulatedModule:
             )
         return self.kernels[name]
 
-    def line(self, number):
+    def source_line(self, number):
         """Return line `number` of the source, stripped."""
         lines = self.quoted.split("\n")
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
@@ -167,7 +167,7 @@ class EmulatedKernel:
 
     Attributes
     ----------
-    parameters : tuple of Parameter
+    parameters : tuple of KernelParameter
         What it takes.
     synchronises : bool
         Its threads are fibres.
@@ -178,7 +178,7 @@ class EmulatedKernel:
         entry = module._library.cynet_entry(index).contents
         self.synchronises = bool(entry.once)
         self.parameters = tuple(
-            Parameter(p.kind == b"p", p.code.decode(), p.size)
+            KernelParameter(p.kind == b"p", p.code.decode(), p.size)
             for p in entry.parameters[: entry.count]
         )
         self.threads_limit = module.source.threads_limit(name)
@@ -189,7 +189,7 @@ class EmulatedKernel:
         `name`: what messages call the kernel, if not by its own name.
         """
         name = name or self.name
-        return check_limits(name, grid, block, shared, self.threads_limit)
+        return check_launch_limits(name, grid, block, shared, self.threads_limit)
 
     def launch(self, arguments, grid, block, shared=0, threads=1):
         """Run the kernel on NumPy arrays and ctypes values, at once, without the GIL.
@@ -262,13 +262,13 @@ class EmulatedKernel:
         if failure.thread[0] != _UNKNOWN_THREAD_INDEX:
             where += f", thread {tuple(failure.thread)}"
         text = failure.text.decode(errors="replace")
-        what = _ACCESS_TEXTS[failure.kind](failure, text, _argument_name(failure.argument, names))
+        what = _FAILURE_TEXTS[failure.kind](failure, text, _argument_name(failure.argument, names))
         place = f"{'near ' if near else ''}line {line}" if line else "an unknown line"
-        quoted = f"\n      {self.module.line(line)}" if line else ""
+        quoted = f"\n      {self.module.source_line(line)}" if line else ""
         return KernelError(f"kernel {name or self.name}, {place}, {where}: {what}{quoted}")
 
 
-def _full_source(text, title, kernel_kinds):
+def _source_with_table(text, title, kernel_kinds):
     """Return the text to compile: the user's source, and a table with an entry for each kernel."""
     rows = [
         f'#line 1 "kernel {name}"\nstatic constexpr auto cynet_row_{i} = '
@@ -307,7 +307,7 @@ def _bounds_message(failure, text, argument):
     return f"{verb} {failure.access} bytes {where}, which has {failure.size} bytes"
 
 
-_FAULT_TEXTS = (
+_FAULT_TEXTS = (  # by kind of fault
     "an integer was divided by zero, or the quotient does not fit",
     "it used a null pointer (dynamic shared memory is one where shared_mem is 0)",
     "it used the address {}, where no memory is",
@@ -321,7 +321,7 @@ def _fault_message(failure, *_):
     return _FAULT_TEXTS[failure.access].format(hex(failure.offset & (2**64 - 1))) + hint
 
 
-_ACCESS_TEXTS = {
+_FAILURE_TEXTS = {  # kind of a Failure -> function for its message
     1: lambda f, text, _: f"barrier divergence: it waits in __syncthreads, {text}",
     2: lambda f, text, _: f"deadlock: {text}",
     3: lambda f, text, _: f"a warp function with a wrong mask: {text}",

@@ -11,18 +11,18 @@ from typing import NamedTuple
 from cynet.cuda.sources import blank_comments, spaces_for_match
 
 # Calls that need the threads of a block to be fibres: waiting for threads, or ending the launch.
-SYNCHRONISING_CALL = re.compile(
+SYNCHRONISING_CALL = re.compile(  # calls that wait for other threads
     r"__sync(threads|warp)|__(shfl|ballot|any|all|match|reduce)_|__activemask|__trap|\bassert\b"
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-_DYNAMIC_SHARED = re.compile(
+_DYNAMIC_SHARED = re.compile(  # an array of dynamic shared memory
     r"\bextern\s+__shared__\s+(?:(?:__align__|alignas)\s*\([^()]*\)\s*)?"
     r"([\w:<>,\s\*]*?[\w>\*])\s*(?<![\w])([A-Za-z_]\w*)\s*\[\s*\]\s*;"
 )
 _DEFINE_PATTERN = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|.)*)", re.M)
-_LAUNCH_BOUNDS = re.compile(r"__launch_bounds__\s*\(\s*(\w+)")
-_SHARED_VARIABLE = re.compile(r"(?<!\bextern )\b__shared__\s+([^;{}()=]+);")
-_STATIC_SHARED = re.compile(r"\b(static\s+__shared__|__shared__\s+static)\b")
+_LAUNCH_BOUNDS = re.compile(r"__launch_bounds__\s*\(\s*(\w+)")  # its number of threads
+_SHARED_VARIABLE = re.compile(r"(?<!\bextern )\b__shared__\s+([^;{}()=]+);")  # of static size
+_STATIC_SHARED = re.compile(r"\b(static\s+__shared__|__shared__\s+static)\b")  # both words
 
 
 class FunctionDefinition(NamedTuple):
@@ -180,7 +180,7 @@ def _function_definitions(text):
                 scopes.append(_namespace_name(head))
                 start = match.end()
                 continue
-            end = _closing_brace(text, match.end())
+            end = _find_closing_brace(text, match.end())
             path = [s for s in scopes if s]
             yield FunctionDefinition(
                 "::".join([*path, name]), head, match.end(), end, "template" in head.split("(")[0]
@@ -188,7 +188,7 @@ def _function_definitions(text):
             at = start = end + 1
 
 
-def _closing_brace(text, at):
+def _find_closing_brace(text, at):
     """Return the index of the brace that closes the one opened before index `at`."""
     depth = 1
     for match in re.finditer(r"[{}]", text[at:]):

@@ -154,7 +154,7 @@ def copy_all(sources, list targets):
 
 
 # --- tasks ----------------------------------------------------------------------------------------
-cdef CopyTask* _new_task(NDArrayBase dst, const Region* to) except NULL:
+cdef CopyTask* _new_copy_task(NDArrayBase dst, const Region* to) except NULL:
     cdef CopyTask* task
     cdef int i
     task = <CopyTask*>c_malloc(sizeof(CopyTask))
@@ -173,7 +173,7 @@ cdef CopyTask* _new_task(NDArrayBase dst, const Region* to) except NULL:
     return task
 
 
-cdef int _set_source(CopyTask* task, NDArrayBase src, const Region* source) except -1:
+cdef int _set_copy_source(CopyTask* task, NDArrayBase src, const Region* source) except -1:
     cdef int i
     task.what.src = <char*>src.blob.data + source.offset * <int64_t>dtype_size(src.blob.dtype)
     task.what.src_type = src.blob.dtype
@@ -182,8 +182,8 @@ cdef int _set_source(CopyTask* task, NDArrayBase src, const Region* source) exce
     return 0
 
 
-cdef int _push_task(_engine.EngineFn run, CopyTask* task, NDArrayBase dst, VarHandle source,
-                    int64_t size) except -1:
+cdef int _push_copy_task(_engine.EngineFn run, CopyTask* task, NDArrayBase dst, VarHandle source,
+                         int64_t size) except -1:
     cdef VarHandle target = dst.chunk.var
     cdef int n_const = 0 if source == NULL or source == target else 1
     cdef bint host = is_on_host(&dst.blob)
@@ -233,7 +233,7 @@ cdef int _launch_kernel(CopyTask* task, const void* second, void* stream) except
     return 0
 
 
-cdef void _set_strides(CopyTask* task) noexcept:
+cdef void _set_kernel_strides(CopyTask* task) noexcept:
     cdef int i
     memset(&task.strides, 0, sizeof(Strides))
     task.strides.n = 1
@@ -318,11 +318,11 @@ cdef int _run_download(void* arg, RunContext* run_ctx, void* token) except -1 no
 cdef int _push_download(NDArrayBase dst, const Region* to, NDArrayBase src,
                         const Region* source) except -1:
     # Push a copy from a GPU's contiguous region to the host; done when the bytes have arrived.
-    cdef CopyTask* task = _new_task(dst, to)
+    cdef CopyTask* task = _new_copy_task(dst, to)
     cdef Region packed = _row_major_region(source)
     cdef VarHandle origin = src.chunk.var
     cdef VarHandle target = dst.chunk.var
-    _set_source(task, src, &packed)
+    _set_copy_source(task, src, &packed)
     task.what.src = <char*>src.blob.data + source.offset * <int64_t>dtype_size(src.blob.dtype)
     task.nbytes = _region_size(to) * dtype_size(src.blob.dtype)
     task.dev_id = src.blob.dev_id
@@ -337,10 +337,10 @@ cdef int _push_download(NDArrayBase dst, const Region* to, NDArrayBase src,
 cdef int _push_upload_pinned(NDArrayBase dst, const Region* to, NDArrayBase src,
                              const Region* source) except -1:
     # Push a copy from the pinned memory of `src` to a GPU; it is done when the GPU has read it.
-    cdef CopyTask* task = _new_task(dst, to)
+    cdef CopyTask* task = _new_copy_task(dst, to)
     cdef VarHandle origin = src.chunk.var
     cdef VarHandle target = dst.chunk.var
-    _set_source(task, src, source)
+    _set_copy_source(task, src, source)
     with nogil:
         _engine.push_async(_run_upload_pinned, task, _free_task, kGPU, dst.blob.dev_id, &origin, 1,
                            &target, 1, 0, kInline, b"copy")
@@ -390,13 +390,13 @@ cdef int _push_device_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
         kernel = _gpu_kernel(dst.blob.dev_id,
                              f"assign<{_CUDA_TYPES[dst.blob.dtype]}, "
                              f"{_CUDA_TYPES[src.blob.dtype]}>")
-    task = _new_task(dst, to)
+    task = _new_copy_task(dst, to)
     task.kernel = kernel
-    _set_source(task, src, source)
-    _set_strides(task)
+    _set_copy_source(task, src, source)
+    _set_kernel_strides(task)
     if run == _run_copy_between_devices:
         task.dev_id = src.blob.dev_id
-    return _push_task(run, task, dst, src.chunk.var, _region_size(to))
+    return _push_copy_task(run, task, dst, src.chunk.var, _region_size(to))
 
 
 cdef int _push_device_fill(NDArrayBase dst, const Region* to, const char* value) except -1:
@@ -410,16 +410,16 @@ cdef int _push_device_fill(NDArrayBase dst, const Region* to, const char* value)
         narrow //= 2  # the driver's fill repeats a pattern of at most 4 bytes
     if not _is_row_major(to.ndim, to.shape, to.stride) or narrow == 8:
         kernel = _gpu_kernel(dst.blob.dev_id, f"fill<{_CUDA_TYPES_BY_WIDTH[width]}>")
-    task = _new_task(dst, to)
+    task = _new_copy_task(dst, to)
     task.kernel = kernel
     memcpy(task.value, value, 8)
     for i in range(to.ndim):
         task.what.src_stride[i] = 0
-    _set_strides(task)
+    _set_kernel_strides(task)
     if kernel == NULL:
         task.strides.ndim = narrow
-        return _push_task(_run_fill, task, dst, NULL, _region_size(to))
-    return _push_task(_run_fill_kernel, task, dst, NULL, _region_size(to))
+        return _push_copy_task(_run_fill, task, dst, NULL, _region_size(to))
+    return _push_copy_task(_run_fill_kernel, task, dst, NULL, _region_size(to))
 
 
 # --- entry points ---------------------------------------------------------------------------------
@@ -440,9 +440,9 @@ cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
         return push_copy(dst, to, between, &packed)
     if dst.blob.dev_type == kGPU or src.blob.dev_type == kGPU:
         return _push_device_copy(dst, to, src, source)
-    task = _new_task(dst, to)
-    _set_source(task, src, source)
-    return _push_task(_run_copy, task, dst, src.chunk.var, size)
+    task = _new_copy_task(dst, to)
+    _set_copy_source(task, src, source)
+    return _push_copy_task(_run_copy, task, dst, src.chunk.var, size)
 
 
 cdef int push_fill(NDArrayBase dst, const Region* to, const void* value, int src_type) except -1:
@@ -460,13 +460,13 @@ cdef int push_fill(NDArrayBase dst, const Region* to, const void* value, int src
         one.ndim = 0
         copy_strided(&one, True)
         return _push_device_fill(dst, to, converted)
-    task = _new_task(dst, to)
+    task = _new_copy_task(dst, to)
     memcpy(task.value, value, dtype_size(src_type))
     task.what.src = task.value
     task.what.src_type = src_type
     for i in range(to.ndim):
         task.what.src_stride[i] = 0
-    return _push_task(_run_copy, task, dst, NULL, size)
+    return _push_copy_task(_run_copy, task, dst, NULL, size)
 
 
 cdef int copy_from_host(NDArrayBase dst, const Region* to, const void* src, int src_type,
@@ -485,17 +485,17 @@ cdef int copy_from_host(NDArrayBase dst, const Region* to, const void* src, int 
         packed = _row_major_region(to)
         copy_from_host(between, &packed, src, src_type, src_stride)
         return push_copy(dst, to, between, &packed)
-    task = _new_task(dst, to)
+    task = _new_copy_task(dst, to)
     task.what.src = src
     task.what.src_type = src_type
     for i in range(to.ndim):
         task.what.src_stride[i] = src_stride[i]
-    _push_task(_run_upload if dst.blob.dev_type == kGPU else _run_copy, task, dst, NULL, size)
+    _push_copy_task(_run_upload if dst.blob.dev_type == kGPU else _run_copy, task, dst, NULL, size)
     return dst.wait_read()
 
 
 # --- rows by index --------------------------------------------------------------------------------
-cdef struct RowsTask:
+cdef struct RowCopyTask:
     char* array     # the indexed array's memory
     char* picked_rows   # the picked rows, `step` bytes apart
     Chunk* target
@@ -508,8 +508,8 @@ cdef struct RowsTask:
     int64_t rows[1]
 
 
-cdef int _run_rows(void* arg, RunContext* run_ctx) except -1 nogil:
-    cdef RowsTask* task = <RowsTask*>arg
+cdef int _run_row_copy(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef RowCopyTask* task = <RowCopyTask*>arg
     cdef bint serial = run_ctx.worker == 0 and task.n * task.nbytes <= INLINE_COPY_BYTES
     if task.scatter:
         copy_scatter(
@@ -520,8 +520,8 @@ cdef int _run_rows(void* arg, RunContext* run_ctx) except -1 nogil:
     return 0
 
 
-cdef int _run_rows_kernel(void* arg, RunContext* run_ctx) except -1 nogil:
-    cdef RowsTask* task = <RowsTask*>arg
+cdef int _run_row_copy_kernel(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef RowCopyTask* task = <RowCopyTask*>arg
     cdef unsigned grid[3]
     cdef unsigned block[3]
     cdef void* params[5]
@@ -538,7 +538,7 @@ cdef int _run_rows_kernel(void* arg, RunContext* run_ctx) except -1 nogil:
 
 cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, int64_t n,
                    int64_t nbytes, bint scatter) except -1:
-    cdef RowsTask* task
+    cdef RowCopyTask* task
     cdef NDArrayBase row_indices = None
     cdef VarHandle sources[2]
     cdef VarHandle target
@@ -549,8 +549,8 @@ cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, i
         return 0
     if gpu:
         kernel = _gpu_kernel(array.blob.dev_id, "scatter_rows" if scatter else "gather_rows")
-        row_indices = _upload_rows(rows, n, array.blob.dev_id)
-    task = <RowsTask*>c_malloc(sizeof(RowsTask) + (0 if gpu else n * sizeof(int64_t)))
+        row_indices = _upload_row_indices(rows, n, array.blob.dev_id)
+    task = <RowCopyTask*>c_malloc(sizeof(RowCopyTask) + (0 if gpu else n * sizeof(int64_t)))
     if task == NULL:
         raise OutOfMemoryError("no memory for a copy")
     task.array = <char*>array.blob.data
@@ -571,13 +571,13 @@ cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, i
         memcpy(task.rows, rows, n * sizeof(int64_t))
     flags = kInline if gpu or 2 * n * nbytes <= INLINE_PASS_BYTES else kNormal
     with nogil:
-        _engine.push_sync(_run_rows_kernel if gpu else _run_rows, task, _free_task,
+        _engine.push_sync(_run_row_copy_kernel if gpu else _run_row_copy, task, _free_task,
                           array.blob.dev_type, array.blob.dev_id, sources, n_sources, &target, 1,
                           0, flags, b"index")
     return 0
 
 
-cdef NDArrayBase _upload_rows(const int64_t* rows, int64_t n, int dev_id):
+cdef NDArrayBase _upload_row_indices(const int64_t* rows, int64_t n, int dev_id):
     cdef NDArrayBase out = new_array(ND, &n, 1, 6, kGPU, dev_id)
     cdef Region to = whole_region(out)
     copy_from_host(out, &to, rows, out.blob.dtype, to.stride)

@@ -7,7 +7,7 @@ knows its face; what is computed from the array belongs to the same one.
 cdef class Face:
     cdef readonly str name
     cdef readonly object array_class  # Python class of the face's arrays
-    # One Slot for each arithmetic operator of Python (ndarray/_arithmetic.pyx).
+    # One OpSlot for each arithmetic operator of Python (ndarray/_arithmetic.pyx).
     cdef tuple slots
     cdef dict sites                   # OpEntry -> its CallSite (ndarray/_call.pyx)
     # read_masks(array, key) returns the key of an index with each mask as a NumPy array of bool.

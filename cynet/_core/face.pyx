@@ -44,5 +44,5 @@ cdef class Face:
         return f"<Face {self.name}>"
 
 
-cdef Face ND = Face("mx.nd", is_np_shape)
-legacy_face = ND
+cdef Face ND = Face("mx.nd", is_np_shape)  # the rules of mx.nd's arrays
+legacy_face = ND  # ND for Python code

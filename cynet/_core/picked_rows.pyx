@@ -10,7 +10,7 @@ from .._engine cimport VarHandle, kInline, kNormal
 from .._ndarray cimport Chunk, NDArrayBase, new_array
 from .._typedefs cimport MAX_NDIM, RunContext, dtype_size
 from ..engine.inline cimport INLINE_COPY_BYTES, INLINE_PASS_BYTES
-from ..kernels.movement.marked_rows cimport count_marked, gather_marked, mark_blocks
+from ..kernels.movement.marked_rows cimport count_marked, gather_marked, mark_block_count
 from ..kernels.movement.strided_copy cimport copy_gather
 from ..kernels.parallel cimport threads_awake, threads_for
 
@@ -32,8 +32,8 @@ cdef void _free_task(void* arg) noexcept nogil:
     c_free(arg)
 
 
-cdef int _push_task(_engine.EngineFn run, PickTask* task, NDArrayBase out, NDArrayBase array,
-                    NDArrayBase other, int64_t touched) except -1:
+cdef int _push_pick_task(_engine.EngineFn run, PickTask* task, NDArrayBase out, NDArrayBase array,
+                         NDArrayBase other, int64_t touched) except -1:
     # `touched`: number of bytes read and written. `other`, which is read as well, may be None.
     cdef VarHandle sources[2]
     cdef VarHandle target = out.chunk.var
@@ -75,7 +75,7 @@ cdef NDArrayBase rows_by_mask(NDArrayBase array, int axes, NDArrayBase mask, con
         else:
             shape[i - axes + 1] = array.blob.shape[i]
             nbytes *= array.blob.shape[i]
-    starts_end = sizeof(PickTask) + mark_blocks(n) * sizeof(int64_t)
+    starts_end = sizeof(PickTask) + mark_block_count(n) * sizeof(int64_t)
     task = <PickTask*>c_malloc(starts_end + (n if mask is None else 0))
     if task == NULL:
         raise OutOfMemoryError("no memory for the rows that a mask marks")
@@ -97,7 +97,7 @@ cdef NDArrayBase rows_by_mask(NDArrayBase array, int axes, NDArrayBase mask, con
         c_free(task)
         return out
     task.n, task.nbytes, task.total = n, nbytes, shape[0]
-    _push_task(_run_rows_by_mask, task, out, array, mask, n + 2 * shape[0] * nbytes)
+    _push_pick_task(_run_rows_by_mask, task, out, array, mask, n + 2 * shape[0] * nbytes)
     return out
 
 
@@ -132,5 +132,5 @@ cdef NDArrayBase rows_by_index(NDArrayBase array, NDArrayBase numbers):
         raise OutOfMemoryError("no memory for a copy")
     task.by = <const char*>numbers.blob.data
     task.n, task.nbytes = numbers.blob.size, nbytes
-    _push_task(_run_rows_by_index, task, out, array, numbers, 2 * task.n * nbytes)
+    _push_pick_task(_run_rows_by_index, task, out, array, numbers, 2 * task.n * nbytes)
     return out

@@ -6,7 +6,7 @@ from .._ndarray cimport NDArrayBase
 # Change the count of recorded steps that hold arrays for backward; `more` is 1 or -1.
 cdef void count_recorded_step(int more) noexcept
 # Return the saved values that `array` had after `writes` writes of its variable; None if not saved.
-cdef NDArrayBase recorded_values(NDArrayBase array, unsigned writes)
+cdef NDArrayBase find_older_copy(NDArrayBase array, unsigned writes)
 # Drop all saved values and checksums if no recorded step is alive.
 cdef int drop_unused_copies() except -1
 # Add the checksum of a step's array i, whose memory is exposed, to `marks` (None: to a new dict).

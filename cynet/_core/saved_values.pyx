@@ -3,13 +3,13 @@
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-from ..engine.records cimport pushed_writes
+from ..engine.records cimport pushed_write_count
 from .._ndarray cimport NDArrayBase, do_overlap, is_on_host, new_view
 from .._typedefs cimport dtype_size
 
 from .._ndarray import move_to_own_memory
 
-cdef long _n_recorded_steps = 0
+cdef long _n_recorded_steps = 0  # recorded steps not released by backward
 # Both dicts: address of an array's chunk -> list of tuples. The view keeps the chunk alive.
 cdef dict _older_copies = {}    # address: [(write count, copy, view)]
 cdef dict _exposed_checksums = {}  # address: [(write count, checksum, view)]
@@ -24,7 +24,7 @@ cdef NDArrayBase _whole_view(NDArrayBase array):
     return new_view(array, array.blob.shape, array.blob.ndim, 0)
 
 
-cdef NDArrayBase recorded_values(NDArrayBase array, unsigned writes):
+cdef NDArrayBase find_older_copy(NDArrayBase array, unsigned writes):
     cdef NDArrayBase copy, view
     cdef size_t begin = <size_t>array.blob.data, start, size = dtype_size(array.blob.dtype)
     for pushed, copy, view in _older_copies.get(<size_t>array.chunk, ()):
@@ -55,7 +55,7 @@ def write_unrecorded(NDArrayBase array not None, value):
     if _n_recorded_steps:
         view = _whole_view(array)
         _older_copies.setdefault(<size_t>array.chunk, []).append(
-            (pushed_writes(array.chunk.var), (<object>view).copy(), view))
+            (pushed_write_count(array.chunk.var), (<object>view).copy(), view))
     (<object>array)[:] = value
 
 
@@ -64,7 +64,7 @@ def total_writes(list arrays):
     cdef NDArrayBase array
     cdef uint64_t total = 0
     for array in arrays:
-        total += pushed_writes(array.chunk.var)
+        total += pushed_write_count(array.chunk.var)
     return total
 
 
@@ -119,7 +119,7 @@ cdef bint was_changed_outside(dict marks, Py_ssize_t i, NDArrayBase array) excep
     if marks is not None and i in marks:
         return _checksum_array(array) != marks[i]
     for pushed, mark, view in _exposed_checksums.get(<size_t>array.chunk, ()):
-        if pushed == pushed_writes(array.chunk.var) and do_overlap(view, array) and (
+        if pushed == pushed_write_count(array.chunk.var) and do_overlap(view, array) and (
                 _checksum_array(view) != mark):
             return True
     return False
@@ -134,4 +134,4 @@ def expose_memory(NDArrayBase array not None):
     if _n_recorded_steps:
         view = _whole_view(array)
         _exposed_checksums.setdefault(<size_t>array.chunk, []).append(
-            (pushed_writes(array.chunk.var), _checksum_array(view), view))
+            (pushed_write_count(array.chunk.var), _checksum_array(view), view))

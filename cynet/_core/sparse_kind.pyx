@@ -6,7 +6,7 @@ from .face cimport ND
 from .._ndarray cimport NDArrayBase, new_array
 from .._typedefs cimport kCPU
 
-from .._ndarray import bare_array
+from .._ndarray import array_without_memory
 from ..base.errors import ArgumentError
 
 
@@ -30,7 +30,7 @@ def new_sparse_array(cls, int dtype):
     """Return an array of the sparse class `cls`, without memory: its values are in other arrays."""
     cdef int64_t nothing = 0
     cdef NDArrayBase dense = new_array(ND, &nothing, 1, dtype, kCPU, 0)
-    cdef NDArrayBase out = bare_array(cls)
+    cdef NDArrayBase out = array_without_memory(cls)
     out.blob = dense.blob
     out.blob.dev_type = SPARSE_DEVICE_TYPE
     dense.chunk.references.fetch_add(1)

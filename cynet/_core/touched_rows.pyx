@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from .._typedefs cimport dtype_size
 
 
-cdef RowSet* watch_rows(NDArrayBase array) except? NULL:
+cdef RowSet* get_row_set(NDArrayBase array) except? NULL:
     cdef RowSet* rows = array.chunk.rows.load()
     cdef int64_t length, n = array.blob.shape[0] if array.blob.ndim else 0
     if n == 0 or array.blob.size == 0:
@@ -22,7 +22,7 @@ cdef RowSet* watch_rows(NDArrayBase array) except? NULL:
     return rows
 
 
-def known_rows(NDArrayBase array):
+def list_nonzero_rows(NDArrayBase array):
     """Return the indices of the rows that may be nonzero, or None if they are not recorded. Waits
     for the array; for tests and debugging."""
     cdef int64_t i

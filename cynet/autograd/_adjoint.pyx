@@ -13,18 +13,18 @@ from .._ndarray cimport NDArrayBase
 from .._typedefs cimport kNullOp, kWriteTo
 from ..ndarray._dispatch cimport Gradients, push_backward, run
 from ..ndarray._resolve cimport Call, State
-from ..ndarray._tape cimport Backward, CallNode, StepNode, is_recording
-from ._arrays cimport filled_like, unwritten_like
+from ..ndarray._tape cimport GradInfo, CallNode, StepNode, is_recording
+from ._arrays cimport filled_like, new_array_like
 
 from ..base.errors import GradientError
 from ..operator.second_order import Flat
 
 
-cdef class Adjoint(StepNode):
+cdef class AdjointNode(StepNode):
     """The graph node of a backward call, which maps gradients of outputs to gradients of inputs."""
 
     cdef Call call
-    cdef Backward info
+    cdef GradInfo info
     cdef bint is_train
     cdef list inputs_of_call, outputs_of_call, grads_of_call
     cdef list wanted         # indices of inputs whose gradients are this step's outputs
@@ -47,7 +47,7 @@ cdef class Adjoint(StepNode):
                 parts = record_adjoint(
                     self.call, self.info, self.is_train, self.inputs_of_call, self.outputs_of_call,
                     [h], [i], self.rule, self.inputs[n_grads:])
-                back[0] = _sum_of(back[0], parts[i])
+                back[0] = _add_unless_none(back[0], parts[i])
             return back
         partners = self.rule.partners
         if not any(partners.values()):
@@ -60,14 +60,14 @@ cdef class Adjoint(StepNode):
                       k not in partners else None for k in range(n_in)]
             outs = self._forward(arrays, False)
             for k in range(n_grads):
-                back[k] = _sum_of(back[k], outs[k])
+                back[k] = _add_unless_none(back[k], outs[k])
             if keep:
                 entries = [None if x is None else (<NDArrayBase>x).grad_entry for x in arrays]
                 parts = record_adjoint(
                     self.call, self.info, self.is_train, arrays, [None] * n_grads,
                     self.grads_of_call, list(keep), self.rule, entries)
                 for k in keep:
-                    back[n_grads + k] = _sum_of(back[n_grads + k], parts[k])
+                    back[n_grads + k] = _add_unless_none(back[n_grads + k], parts[k])
         return back
 
     def _forward(self, arrays, affine):
@@ -96,11 +96,11 @@ cdef void _set_list_pointers(Gradients* arrays, vector[PyObject*]& pointers, vec
     arrays.req = requests.data()
 
 
-cdef object _sum_of(a, b):
+cdef object _add_unless_none(a, b):
     return b if a is None else a if b is None else a + b
 
 
-def record_adjoint(Call call, Backward info, bint is_train, list inputs, list outputs, list grads,
+def record_adjoint(Call call, GradInfo info, bint is_train, list inputs, list outputs, list grads,
                    list wanted, rule, list entries):
     """The gradients of the inputs whose indices are in `wanted`, as backward computes them;
     recorded if the thread records.
@@ -119,7 +119,7 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
     cdef int n_in = call.n_in, n_out = call.n_out, i
     cdef NDArrayBase array
     cdef list out = [None] * n_in
-    cdef Adjoint node
+    cdef AdjointNode node
     if call.state == NULL:
         raise GradientError(f"operator {call.entry.name} keeps a state: create_graph=True does not "
                             "go through it")
@@ -127,7 +127,7 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
     requests.assign(n_in, kNullOp)
     _set_list_pointers(&arrays, pointers, requests, n_in, n_out)
     for i in wanted:
-        array = unwritten_like(&call.arrays[i], call.face)
+        array = new_array_like(&call.arrays[i], call.face)
         out[i] = array
         arrays.in_grad[i], requests[i] = <PyObject*>array, kWriteTo
     for i in range(n_in):
@@ -140,7 +140,7 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
             arrays.out_grad[i] = <PyObject*>grads[i]
     push_backward(call, call.state, &info.resources, is_train, &arrays, None)
     if is_recording():
-        node = Adjoint.__new__(Adjoint)
+        node = AdjointNode.__new__(AdjointNode)
         node.call, node.info, node.is_train, node.rule = call, info, is_train, rule
         node.inputs_of_call, node.outputs_of_call, node.grads_of_call = inputs, outputs, grads
         node.wanted = wanted
@@ -163,7 +163,7 @@ def record_gradients_as_operators(CallNode node, list grads, list wanted, parts)
     Returns list of NDArray or None: in the graph they are what `parts` are.
     """
     cdef Call call = node.call
-    cdef Backward info = node.info
+    cdef GradInfo info = node.info
     cdef State* state = node.state if node.state != NULL else call.state
     cdef Gradients arrays
     cdef vector[PyObject*] pointers
@@ -181,7 +181,7 @@ def record_gradients_as_operators(CallNode node, list grads, list wanted, parts)
     out = [None] * n_in
     for i in range(n_in):
         if found[i] is not None or not info.honours_req:
-            out[i] = array = unwritten_like(&call.arrays[i], call.face)
+            out[i] = array = new_array_like(&call.arrays[i], call.face)
             arrays.in_grad[i], requests[i] = <PyObject*>array, kWriteTo
         if node.arrays[i] is not None:
             arrays.in_data[i] = <PyObject*>node.arrays[i]
@@ -213,7 +213,7 @@ cdef class AliasNode(StepNode):
         return grads
 
 
-def alias_of(NDArrayBase array):
+def make_alias(NDArrayBase array):
     """Return a pair: the same array as the output of a new AliasNode, and the AliasNode."""
     cdef AliasNode node = AliasNode.__new__(AliasNode)
     out = (<object>array).detach()

@@ -11,7 +11,7 @@ cdef str NOT_RECORDED  # error message for an array in no graph; {} is its name
 # The module ndarray/sparse/gradients.py.
 cdef object sparse_gradients()
 # A new array like `like`, not initialized.
-cdef NDArrayBase unwritten_like(const TBlob* like, Face face)
+cdef NDArrayBase new_array_like(const TBlob* like, Face face)
 cdef NDArrayBase filled_like(const TBlob* like, double value, Face face)
 cdef int fill(NDArrayBase array, double value) except -1
 cdef int copy_values(NDArrayBase target, NDArrayBase source) except -1
@@ -21,7 +21,7 @@ cdef NDArrayBase add_arrays(NDArrayBase a, NDArrayBase b, NDArrayBase out)
 # A view of the array's bytes in the shape of `like`.
 cdef NDArrayBase reshaped_like(NDArrayBase array, const TBlob* like)
 # The gradient that the user gives for output `i`, in the output's dtype and on its device.
-cdef NDArrayBase gradient_of_head(NDArrayBase head, object given, int i)
+cdef NDArrayBase check_head_grad(NDArrayBase head, object given, int i)
 # The graph entry of output `i` of a node.
 cdef object entry_of_output(CallNode node, int i)
 # The array, linked to the graph entry that it had when it was recorded.

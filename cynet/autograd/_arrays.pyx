@@ -6,14 +6,14 @@ from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view, same_shape
 from .._typedefs cimport TBlob, kFloat64
 from ..ndarray._dispatch cimport run_one_output
-from ..ndarray._resolve cimport resolve
+from ..ndarray._resolve cimport resolve_call
 from ..ndarray._tape cimport CallNode, Output
 
 from ..base.dtype import NAMES
 from ..base.errors import ArgumentTypeError, GradientError, ShapeError, shown
 from ..operator._base import get_operator
 
-cdef object _add_entry = None
+cdef object _add_entry = None  # operator elemwise_add, once it was needed
 cdef object _sparse_module = None  # module ndarray/sparse/gradients.py, imported at first use
 
 NOT_RECORDED = (
@@ -30,7 +30,7 @@ cdef object sparse_gradients():
     return _sparse_module
 
 
-cdef NDArrayBase unwritten_like(const TBlob* like, Face face):
+cdef NDArrayBase new_array_like(const TBlob* like, Face face):
     cdef NDArrayBase out = new_array(
         face, like.shape, like.ndim, like.dtype, like.dev_type, like.dev_id)
     out.chunk.written = out.blob.size == 0
@@ -38,7 +38,7 @@ cdef NDArrayBase unwritten_like(const TBlob* like, Face face):
 
 
 cdef NDArrayBase filled_like(const TBlob* like, double value, Face face):
-    cdef NDArrayBase out = unwritten_like(like, face)
+    cdef NDArrayBase out = new_array_like(like, face)
     fill(out, value)
     return out
 
@@ -66,7 +66,7 @@ cdef NDArrayBase copy_of(NDArrayBase source):
     cdef NDArrayBase out
     if is_sparse(&source.blob):
         return (<object>source).copy()
-    out = unwritten_like(&source.blob, source.face)
+    out = new_array_like(&source.blob, source.face)
     copy_values(out, source)
     return out
 
@@ -77,7 +77,7 @@ cdef NDArrayBase add_arrays(NDArrayBase a, NDArrayBase b, NDArrayBase out):
         return sparse_gradients().add_gradients(a, b, out)
     if _add_entry is None:
         _add_entry = get_operator("elemwise_add")
-    return run_one_output(resolve(a.face, _add_entry, [a, b], (), {}, None), a, b, out)
+    return run_one_output(resolve_call(a.face, _add_entry, [a, b], (), {}, None), a, b, out)
 
 
 cdef NDArrayBase reshaped_like(NDArrayBase array, const TBlob* like):
@@ -86,7 +86,7 @@ cdef NDArrayBase reshaped_like(NDArrayBase array, const TBlob* like):
     return new_view(array, like.shape, like.ndim, 0)
 
 
-cdef NDArrayBase gradient_of_head(NDArrayBase head, object given, int i):
+cdef NDArrayBase check_head_grad(NDArrayBase head, object given, int i):
     cdef NDArrayBase grad
     if not isinstance(given, NDArrayBase):
         raise ArgumentTypeError(

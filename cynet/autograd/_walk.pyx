@@ -13,10 +13,10 @@ from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ..ndarray._dispatch cimport Gradients, push_backward
 from ..ndarray._resolve cimport Call, State
 from ..ndarray._tape cimport (
-    DETACHED, Backward, CallNode, Leaf, Node, StepNode, index_of, is_training, node_of, set_flags)
+    DETACHED, GradInfo, CallNode, Leaf, Node, StepNode, out_index, is_training, node_of, set_flags)
 from ._arrays cimport (
-    NOT_RECORDED, add_arrays, copy_of, copy_values, entries_of, fill, filled_like, gradient_of_head,
-    link_to_entry, entry_of_output, reshaped_like, sparse_gradients, unwritten_like)
+    NOT_RECORDED, add_arrays, copy_of, copy_values, entries_of, fill, filled_like, check_head_grad,
+    link_to_entry, entry_of_output, reshaped_like, sparse_gradients, new_array_like)
 
 from .. import ndarray
 from ..base.errors import GradientError
@@ -25,14 +25,14 @@ from ..base.observers import backward_observers
 from ..engine.trace import Span
 from ..operator.second_order import Flat, Formula, Linear, Rewrite
 from ..operator.property import OperatorProperty
-from ._adjoint import alias_of, record_gradients_as_operators, record_adjoint
+from ._adjoint import make_alias, record_gradients_as_operators, record_adjoint
 from .hooks import apply_hooks
 
 cdef enum:
     SHARED_BITS = 64  # bits of a node's `shared_grads`, one for each output
-cdef uint64_t _walk_count = 0
+cdef uint64_t _walk_count = 0  # number of walks so far: the last walk's id
 cdef set _running_walks = set()  # ids of the running walks
-cdef list _observers = backward_observers
+cdef list _observers = backward_observers  # functions called at nodes of a backward
 BACKWARD_SPAN = Span("backward", "training")
 
 cdef str _NO_LEAF = (
@@ -93,10 +93,10 @@ cdef class Walk:
                         child = node_of(entry)
                 else:
                     stack.pop()
-                    self.finish_visit(node)
+                    self.finish_node_visit(node)
         return 0
 
-    cdef int finish_visit(self, Node node) except -1:
+    cdef int finish_node_visit(self, Node node) except -1:
         # Called when all inputs of the node have been visited.
         if self.is_walk_end(node):
             node.needed = (node in self.wanted if self.wanted is not None
@@ -109,7 +109,7 @@ cdef class Walk:
                     node.needed = True
                     break
             if node.needed:
-                node.check()
+                node.check_saved()
                 node.grads = [None] * node.n_out
         self.order.append(node)
         return 0
@@ -122,7 +122,7 @@ cdef class Walk:
             for i in range(len(self.order) - 1, -1, -1):
                 node = <Node>self.order[i]
                 if self.is_walk_end(node):
-                    self.finish_leaf(node)
+                    self.complete_leaf_grad(node)
                     continue
                 if node.needed:
                     if node.hooks is not None:
@@ -139,7 +139,7 @@ cdef class Walk:
                 self.order[i] = None
                 node.grads = None
                 if not self.retain:
-                    node.free()
+                    node.release()
                     node.hooks = None
         finally:
             _running_walks.discard(self.id)
@@ -168,7 +168,7 @@ cdef class Walk:
         for i, entry in enumerate(node.inputs):
             source = node_of(entry) if self.wants_gradient(entry) else None
             if source is not None and not self.is_stored_at_once(source):
-                _observers[0](node, i, source.grads[index_of(entry)])
+                _observers[0](node, i, source.grads[out_index(entry)])
             elif source is not None:
                 _observers[0](node, i, (<Leaf>source).grad if self.wanted is None
                               else self.wanted[source])
@@ -181,7 +181,7 @@ cdef class Walk:
         # True if the walk ends here and its gradient is stored at once, as no hook reads it before.
         return self.is_walk_end(node) and node.hooks is None
 
-    cdef int finish_leaf(self, Node node) except -1:
+    cdef int complete_leaf_grad(self, Node node) except -1:
         # Finish a leaf: all parts of its gradient have been added.
         cdef Leaf leaf
         cdef NDArrayBase grad
@@ -193,10 +193,10 @@ cdef class Walk:
             if self.wanted is not None:
                 self.wanted[node] = grad
             else:
-                self.write_leaf(<Leaf>node, grad)
+                self.write_leaf_grad(<Leaf>node, grad)
         if self.wanted is not None:
             if isinstance(node, Leaf) and node in self.wanted and self.wanted[node] is None:
-                self.wanted[node] = self._zeros_for(<Leaf>node)
+                self.wanted[node] = self._zero_gradient_of(<Leaf>node)
             elif node in self.wanted and self.has_row_gradient(node) and not self.create:
                 self.wanted[node] = sparse_gradients().to_row_sparse(self.wanted[node])
             return 0
@@ -207,7 +207,7 @@ cdef class Walk:
             leaf.fresh = True
         return 0
 
-    cdef NDArrayBase _zeros_for(self, Leaf leaf):
+    cdef NDArrayBase _zero_gradient_of(self, Leaf leaf):
         if leaf.grad is not None and is_sparse(&leaf.grad.blob):
             return sparse_gradients().zero_gradient_like(leaf.grad)
         return filled_like(&leaf.like, 0, leaf.face)
@@ -239,7 +239,7 @@ cdef class Walk:
             if self.wanted is not None:
                 out = self.wanted[node]
                 if out is None:
-                    self.wanted[node] = out = unwritten_like(like, node.face)
+                    self.wanted[node] = out = new_array_like(like, node.face)
                 else:
                     request[0] = kAddTo
                 return out
@@ -248,10 +248,10 @@ cdef class Walk:
                 request[0] = kAddTo
             self.begun.add(leaf)
             return leaf.grad
-        i = index_of(entry)
+        i = out_index(entry)
         out = node.grads[i]
         if out is None:
-            out = unwritten_like(like, node.face)
+            out = new_array_like(like, node.face)
             node.grads[i] = out
             return out
         request[0] = kAddTo
@@ -275,11 +275,11 @@ cdef class Walk:
                 else:
                     self.wanted[node] = copy_of(grad) if is_shared and not self.create else grad
                 return 0
-            return self.write_leaf(<Leaf>node, grad)
+            return self.write_leaf_grad(<Leaf>node, grad)
         if is_sparse(&grad.blob) and not (
                 self.has_row_gradient(node) or getattr(node, "takes_sparse", False)):
             grad, is_shared = dense_of(grad), False
-        i = index_of(entry)
+        i = out_index(entry)
         old = node.grads[i]
         if old is None:
             node.grads[i] = grad
@@ -293,7 +293,7 @@ cdef class Walk:
             node.grads[i] = add_arrays(old, grad, old)
         return 0
 
-    cdef int write_leaf(self, Leaf leaf, NDArrayBase grad) except -1:
+    cdef int write_leaf_grad(self, Leaf leaf, NDArrayBase grad) except -1:
         # Write `grad` to a leaf's array, or add it to what other paths wrote.
         if leaf.req == kAddTo or leaf in self.begun:
             add_arrays(leaf.grad, grad, leaf.grad)
@@ -306,8 +306,8 @@ cdef class Walk:
         # Run backward of a node that is no operator call: a copy, a Function, a hybridized block.
         cdef int i = 0
         if isinstance(node, StepNode) and (<object>node).direct and not self.create:
-            (<object>node).go_back(self, node.grads)
-            self._add_late_gradients()
+            (<object>node).write_grads(self, node.grads)
+            self._deliver_late_gradients()
             return
         for grad in node.input_gradients(node.grads, self.create):
             if grad is not None and self.wants_gradient(node.inputs[i]):
@@ -324,7 +324,7 @@ cdef class Walk:
             if not self.wants_gradient(entry):
                 arrays.append(None)
             elif self.has_row_gradient(entry):
-                arrays.append(unwritten_like(&node.likes[i], node.face))
+                arrays.append(new_array_like(&node.likes[i], node.face))
                 self.late.append((entry, arrays[len(arrays) - 1]))
                 request = kWriteTo
             else:
@@ -336,7 +336,7 @@ cdef class Walk:
     cdef int backward_call(self, CallNode node) except -1:
         # Push the backward of a call, from its outputs' gradients to its inputs' gradients.
         cdef Call call = node.call
-        cdef Backward info = node.info
+        cdef GradInfo info = node.info
         cdef int n_in = call.n_in, n_out = call.n_out, i
         cdef bint flows = not info.takes_grad
         cdef NDArrayBase array
@@ -372,14 +372,14 @@ cdef class Walk:
         if state == NULL:  # a view of a stateful operator: views have no state
             raise GradientError(f"operator {call.entry.name} has nothing to go back with")
         push_backward(call, state, &info.resources, node.is_train, &arrays, node)
-        return self._add_late_gradients()
+        return self._deliver_late_gradients()
 
     cdef int _set_input_gradients(
             self, CallNode node, bint flows, Gradients* arrays, list held) except -1:
         # Set the arrays and requests of the inputs' gradients; return how many the operator
         # computes. `held` gets the arrays, `late` those that are delivered afterwards.
         cdef Call call = node.call
-        cdef Backward info = node.info
+        cdef GradInfo info = node.info
         cdef int n_in = call.n_in, i, takers = 0, computed = 0
         cdef bint is_shared
         cdef NDArrayBase array, grad
@@ -399,7 +399,7 @@ cdef class Walk:
             entry = node.inputs[i]
             if not (flows and info.flows[i] and self.wants_gradient(entry)):
                 if not info.honours_req:
-                    array = unwritten_like(&call.arrays[i], call.face)
+                    array = new_array_like(&call.arrays[i], call.face)
                     held.append(array)
                     arrays.in_grad[i], arrays.req[i] = <PyObject*>array, kWriteTo
                     computed += 1
@@ -418,12 +418,12 @@ cdef class Walk:
             arrays.req[i] = kWriteTo
             if not info.honours_req or self.has_row_gradient(entry) or (
                     self._is_repeated_input(node, i, entry)):
-                array = unwritten_like(&call.arrays[i], call.face)
+                array = new_array_like(&call.arrays[i], call.face)
                 self.late.append((entry, array))
             else:
                 array = self.gradient_target(entry, &call.arrays[i], &arrays.req[i])
                 if self._is_saved_by(node, array):  # backward reads the array itself
-                    grad = unwritten_like(&call.arrays[i], call.face)
+                    grad = new_array_like(&call.arrays[i], call.face)
                     if arrays.req[i] == kAddTo:
                         copy_values(grad, array)
                     self.late.append((array, grad))
@@ -432,7 +432,7 @@ cdef class Walk:
             arrays.in_grad[i] = <PyObject*>array
         return computed
 
-    cdef int _add_late_gradients(self) except -1:
+    cdef int _deliver_late_gradients(self) except -1:
         # Deliver gradients in temporary arrays: to an entry, or into another array.
         if not self.late:
             return 0
@@ -450,7 +450,7 @@ cdef class Walk:
         if not self.wants_gradient(entry):
             return False
         node = node_of(entry)
-        return not self.is_walk_end(node) and node.grads[index_of(entry)] is None
+        return not self.is_walk_end(node) and node.grads[out_index(entry)] is None
 
     cdef bint _is_repeated_input(self, CallNode node, int n, object entry):
         # True if input `n` was given before: one call must not write two gradients to one array.
@@ -458,7 +458,7 @@ cdef class Walk:
         for i in range(n):
             other = node.inputs[i]
             if other is not None and node_of(other) is node_of(entry) and (
-                    index_of(other) == index_of(entry)):
+                    out_index(other) == out_index(entry)):
                 return True
         return False
 
@@ -473,7 +473,7 @@ cdef class Walk:
     cdef int differentiate(self, CallNode node) except -1:
         # Compute the gradients of a call by recorded calls, which can be differentiated again.
         cdef Call call = node.call
-        cdef Backward info = node.info
+        cdef GradInfo info = node.info
         cdef int i, n_in = call.n_in
         cdef bint flows = not info.takes_grad
         cdef NDArrayBase array
@@ -538,7 +538,7 @@ cdef list _gradient_by_rewriting(CallNode node, how, list grads, list inputs, li
             if i in wanted:
                 array = link_to_entry(array, node.inputs[i])
         if i in wanted:
-            array, nodes[i] = alias_of(array)
+            array, nodes[i] = make_alias(array)
         aliases.append(array)
     hidden = outputs[call.n_visible:]
     made = how(call.prop, ndarray, aliases, [*(node.aux or ()), *hidden], node.is_train)
@@ -551,20 +551,20 @@ cdef list _gradient_by_rewriting(CallNode node, how, list grads, list inputs, li
     heads = [out for out, _ in outs]
     entries = entries_of(heads)
     walk.collect_nodes(entries)
-    _seed_gradients(walk, heads, entries, [grad for _, grad in outs])
+    _seed_head_gradients(walk, heads, entries, [grad for _, grad in outs])
     walk.run()
     return [walk.wanted[nodes[i]] if i in nodes else None for i in range(call.n_in)]
 
 
 # --- entry points ---------------------------------------------------------------------------------
-def check_flags(where, flags):
+def check_optional_flags(where, flags):
     """Refuse flags that are not True, False or None, which stands for the default."""
     for name, value in flags.items():
         if value is not None:
             check_flag(where, name, value)
 
 
-cdef int _seed_gradients(Walk walk, list heads, list entries, list grads) except -1:
+cdef int _seed_head_gradients(Walk walk, list heads, list entries, list grads) except -1:
     cdef NDArrayBase head
     for i, each in enumerate(heads):
         head = each
@@ -576,13 +576,13 @@ cdef int _seed_gradients(Walk walk, list heads, list entries, list grads) except
             else:
                 walk.add_gradient(entries[i], filled_like(&head.blob, 1, head.face), False)
             continue
-        walk.add_gradient(entries[i], gradient_of_head(head, grads[i], i), True)
+        walk.add_gradient(entries[i], check_head_grad(head, grads[i], i), True)
     return 0
 
 
 def backward(list heads, list grads, retain_graph, train_mode):
     """`walk_back` for users: it checks the flags, and traces show it."""
-    check_flags("backward", {"retain_graph": retain_graph, "train_mode": train_mode})
+    check_optional_flags("backward", {"retain_graph": retain_graph, "train_mode": train_mode})
     with BACKWARD_SPAN:
         walk_back(heads, grads, retain_graph, train_mode)
 
@@ -653,7 +653,7 @@ def gradients_at_nodes(list heads, list grads, list nodes, bint retain, bint cre
 cdef int run_backward(Walk walk, list heads, list entries, list grads, bint train_mode) except -1:
     cdef int flags = set_flags((1 if walk.create else 0) | (2 if train_mode else 0))
     try:
-        _seed_gradients(walk, heads, entries, grads)
+        _seed_head_gradients(walk, heads, entries, grads)
         walk.run()
     finally:
         set_flags(flags)

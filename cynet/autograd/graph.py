@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..base.errors import ArgumentTypeError, GradientError, shown
 from ..ndarray import NDArray
-from ..ndarray._tape import entry_of
+from ..ndarray._tape import computed_by
 from ..operator import get_operator
 from ..symbol import Variable
 from ..symbol.register import function_of
@@ -47,7 +47,7 @@ def get_symbol(x: NDArray) -> Symbol:
     """
     if not isinstance(x, NDArray):
         raise ArgumentTypeError(f"get_symbol takes an NDArray, got {shown(x)}")
-    entry = entry_of(x)
+    entry = computed_by(x)
     if entry is None:
         raise GradientError("get_symbol: the array was not computed while autograd recorded")
     made, counts = {}, [0, 0]

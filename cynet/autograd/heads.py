@@ -171,7 +171,7 @@ def grad(
     (np.float32(12.0), np.float32(12.0))
     """
     flags = {"retain_graph": retain_graph, "create_graph": create_graph, "train_mode": train_mode}
-    _walk.check_flags("grad", flags)
+    _walk.check_optional_flags("grad", flags)
     heads, head_grads = _check_heads(heads, head_grads)
     variables = _array_list("variables", variables)
     if not variables:

@@ -96,13 +96,13 @@ def register_hook(array, hook):
 def apply_hooks(hooks, grad, node):
     """The gradient of `node` after its hooks have changed it."""
     for hook in list(hooks.values()):
-        grad = check_replacement(
+        grad = checked_hook_result(
             grad, hook(grad), f"a hook of {node.name}, recorded at {node.location()}"
         )
     return grad
 
 
-def check_replacement(grad, given, hook):
+def checked_hook_result(grad, given, hook):
     """The gradient that a hook returned, checked, with the dtype and on the device of `grad`."""
     if given is None:
         return grad

@@ -15,7 +15,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.guard import guarded
 from ..ndarray import NDArray, ones_like, stack, zeros_like
 from ..ndarray._tape import get_state
-from ._adjoint import alias_of
+from ._adjoint import make_alias
 from ._walk import gradients_at_nodes
 from .scopes import record
 
@@ -34,7 +34,7 @@ def _call_recorded(name, function, inputs, numbers):
                 raise ArgumentTypeError(
                     f"{name}: input {i} must be an NDArray, got {shown(inputs[i])}"
                 )
-            inputs[i], node = alias_of(inputs[i])
+            inputs[i], node = make_alias(inputs[i])
             nodes.append(node)
         result = function(*inputs)
     outputs = list(result) if isinstance(result, (list, tuple)) else [result]
@@ -68,7 +68,7 @@ def _check_scalar_output(name, outputs):
         raise ShapeError(f"{name}: the function must give one number, it gave {shapes}")
 
 
-def _arrays_shaped_like(name, what, given, likes):
+def _checked_arrays_like(name, what, given, likes):
     """A list of arrays with the shapes of others."""
     given = [given] if isinstance(given, NDArray) else list(given)
     if len(given) != len(likes):
@@ -145,7 +145,7 @@ def vjp(function: Callable[..., Any], *inputs: NDArray) -> tuple[Any, Callable[.
     result, outputs, nodes = _call_recorded("vjp", function, inputs, range(len(inputs)))
 
     def pull_gradients_back(*head_grads):
-        heads = _arrays_shaped_like("vjp", "gradients", head_grads, outputs)
+        heads = _checked_arrays_like("vjp", "gradients", head_grads, outputs)
         return _gradients_of(outputs, heads, nodes, inputs, retain=True)
 
     return result, pull_gradients_back
@@ -153,11 +153,11 @@ def vjp(function: Callable[..., Any], *inputs: NDArray) -> tuple[Any, Callable[.
 
 def _directional_derivative(name, function, inputs, tangents):
     # Backward is linear in the gradient u; transposing it gives the forward derivative.
-    tangents = _arrays_shaped_like(name, "tangents", tangents, inputs)
+    tangents = _checked_arrays_like(name, "tangents", tangents, inputs)
     create = bool(get_state() & 1)
     with record(train_mode=None):
         result, outputs, nodes = _call_recorded(name, function, inputs, range(len(inputs)))
-        aliases = [alias_of(zeros_like(each)) for each in outputs]
+        aliases = [make_alias(zeros_like(each)) for each in outputs]
         grads = _gradients_of(outputs, [a for a, _ in aliases], nodes, inputs, create=True)
     found = _gradients_of(grads, tangents, [node for _, node in aliases], outputs, create=create)
     return result, found
@@ -280,7 +280,7 @@ def hessian_vector_product(
     """
     single = isinstance(inputs, NDArray)
     inputs = [inputs] if single else list(inputs)
-    vectors = _arrays_shaped_like("hessian_vector_product", "vectors", vectors, inputs)
+    vectors = _checked_arrays_like("hessian_vector_product", "vectors", vectors, inputs)
     create = bool(get_state() & 1)
     with record(train_mode=None):
         _, outputs, nodes = _call_recorded(

@@ -38,11 +38,11 @@ def code_folder(kind: str) -> Path:
     with suppress(FileExistsError):
         place.mkdir(mode=0o700)
     found = place.stat()
-    if _distrust_reason(found) == _WRITABLE_REASON:
+    if _why_distrusted(found) == _WRITABLE_REASON:
         with suppress(OSError):
             place.chmod(stat.S_IMODE(found.st_mode) & ~0o022)
             found = place.stat()
-    fault = _distrust_reason(found)
+    fault = _why_distrusted(found)
     return _private_folder(str(place), fault) / kind if fault else place
 
 
@@ -69,7 +69,7 @@ def _private_folder(place: str, fault: str) -> Path:
 _FOREIGN_REASON, _WRITABLE_REASON = "it belongs to another user", "others can write there"
 
 
-def _distrust_reason(found: os.stat_result) -> str | None:
+def _why_distrusted(found: os.stat_result) -> str | None:
     """Return why a file or folder is not trusted, from its os.stat; None if it is trusted."""
     if not hasattr(os, "geteuid"):
         return None
@@ -84,7 +84,7 @@ def read_cached(path: str | Path) -> bytes | None:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return None
         with open(path, "rb") as file:
-            if _distrust_reason(os.fstat(file.fileno())):
+            if _why_distrusted(os.fstat(file.fileno())):
                 return None
             whole = file.read()
     except OSError:

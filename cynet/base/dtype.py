@@ -9,7 +9,7 @@ from .errors import ArgumentTypeError, shown
 # NumPy has no bfloat16: this is MXNet's dtype for it, whose elements are the bits
 BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
 # MXNet's type flag, as in .params files and _typedefs.pxd -> name; FLAGS is the inverse
-NAMES = {
+NAMES = {  # type flag -> name of the dtype
     0: "float32",
     1: "float64",
     2: "float16",
@@ -21,7 +21,7 @@ NAMES = {
     12: "bfloat16",
 }
 FLAGS = {name: flag for flag, name in NAMES.items()}
-DTYPES: dict[int, Any] = {
+DTYPES: dict[int, Any] = {  # type flag -> NumPy's dtype
     flag: BFLOAT16 if name == "bfloat16" else np.dtype(name) for flag, name in NAMES.items()
 }
 ITEMSIZES = {name: DTYPES[flag].itemsize for flag, name in NAMES.items()}

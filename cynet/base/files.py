@@ -31,11 +31,11 @@ try:
 except ImportError:  # on Windows, where an open file cannot be removed
     fcntl = None  # type: ignore[assignment]
 
-_PART_FILE = re.compile(r"\.cynet-[0-9a-f]{16}\.part")
+_PART_FILE = re.compile(r"\.cynet-[0-9a-f]{16}\.part")  # names of files that are being written
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows: without it, os.open changes line ends
 # the checksum at the end of a file, which detects damage when the file is read
 _CHECKSUM_MARK, _DIGEST_BYTES, _CHUNK_BYTES = b"CYNSUM1\n", 20, 1 << 20
-SEAL_BYTES = len(_CHECKSUM_MARK) + _DIGEST_BYTES
+SEAL_BYTES = len(_CHECKSUM_MARK) + _DIGEST_BYTES  # bytes of the checksum at the end of a file
 
 
 def file_name(given: Any, purpose: str = "a file name") -> str:
@@ -121,7 +121,7 @@ def overwrite(path: Any, private: bool = False) -> Iterator[Any]:
     try:
         with naming("write", new.name):
             yield new.file
-        new.finish()
+        new.flush_to_disk()
         new.replace_old()
     except BaseException:
         new.discard()
@@ -143,7 +143,7 @@ class NewFile:
     >>> _ = new.file.write(b"abc")
     >>> os.path.exists(path)
     False
-    >>> new.finish()
+    >>> new.flush_to_disk()
     >>> new.replace_old()
     >>> os.path.getsize(path)
     3
@@ -172,7 +172,7 @@ class NewFile:
         """Whether the target is a regular file, which is replaced; False for a pipe or a device."""
         return self._part is not None
 
-    def finish(self) -> None:
+    def flush_to_disk(self) -> None:
         """Flush all data to the disk, so that later steps do not fail for lack of space."""
         with naming("write", self.name):
             self.file.flush()

@@ -143,7 +143,7 @@ def _guard_function(function: Callable[..., Any]) -> Callable[..., Any]:
             except _UNCHANGED_ERRORS:
                 raise
             except Exception as error:
-                refused = refusal(error, function, args, kwargs)
+                refused = refusal_error(error, function, args, kwargs)
                 if refused is error:
                     raise
                 raise refused from error
@@ -157,7 +157,7 @@ def _guard_function(function: Callable[..., Any]) -> Callable[..., Any]:
             except _UNCHANGED_ERRORS:
                 raise
             except Exception as error:
-                refused = refusal(error, function, args, kwargs)
+                refused = refusal_error(error, function, args, kwargs)
                 if refused is error:
                     raise
                 raise refused from error
@@ -166,7 +166,7 @@ def _guard_function(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def refusal(
+def refusal_error(
     error: Exception, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> Exception:
     """Return cynet's error for one that a call raised; the error itself if user code raised it."""
@@ -191,8 +191,8 @@ def refusal(
 
 
 def refuse(error: Exception, function: Callable[..., Any], *args: Any) -> NoReturn:
-    """Raise the result of `refusal`, in an except block of a method that is not guarded."""
-    refused = refusal(error, function, args, {})
+    """Raise the result of `refusal_error`, in an except block of a method that is not guarded."""
+    refused = refusal_error(error, function, args, {})
     if refused is error:
         raise error
     raise refused from error

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 _MAX_COUNT = 2**63 - 1  # largest count
-_MAX_FLOAT = np.finfo(np.float64).max.item()
-_PLAIN_TYPES = (bool, int, float, str, type(None))
+_MAX_FLOAT = np.finfo(np.float64).max.item()  # largest finite float
+_PLAIN_TYPES = (bool, int, float, str, type(None))  # types of values that settings may have
 
 
 class Kind(NamedTuple):
@@ -152,12 +152,12 @@ def settings_of(instance: object) -> dict[str, Any]:
                 f"{klass.__name__}.{name} cannot be kept in a file: it must be"
                 f" {kinds[name].expected}, got {shown(value)}"
             )
-        if plain and name != "lr_scheduler" and (name in kinds or not _is_own_class(klass)):
+        if plain and name != "lr_scheduler" and (name in kinds or not _is_cynet_class(klass)):
             found[name] = value
     return found
 
 
-def _is_own_class(klass: type) -> bool:
+def _is_cynet_class(klass: type) -> bool:
     return klass.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
@@ -177,7 +177,7 @@ def checked_settings(klass: type, settings: Any) -> dict[str, Any]:
         if kind is None:
             known = getattr(klass, name, None)
             hidden = callable(known) or hasattr(type(known), "__get__")
-            if _is_own_class(klass) or hidden or not name.isidentifier() or name.startswith("__"):
+            if _is_cynet_class(klass) or hidden or not name.isidentifier() or name.startswith("__"):
                 raise FormatError(f"{klass.__name__} has no setting {shown(name)}")
         elif not kind.fits(value):
             raise FormatError(

@@ -69,11 +69,11 @@ class _PoolFinder:
         if spec is not None and spec.loader is not None:
             run = spec.loader.exec_module
 
-            def with_pool(module: ModuleType) -> None:
+            def exec_with_pool(module: ModuleType) -> None:
                 run(module)
                 importlib.import_module("multiprocessing.pool")
 
-            vars(spec.loader)["exec_module"] = with_pool
+            vars(spec.loader)["exec_module"] = exec_with_pool
         return spec
 
 

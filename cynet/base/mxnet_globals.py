@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PACKAGE = __name__.partition(".")[0]
 
 _DTYPES = (np.float32, np.float64, np.float16, np.uint8, np.int32, np.int8, np.int64, np.bool_)
-_STORAGE_CODES = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
+_STORAGE_CODES = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}  # MXNet's storage types
 # Values of MXNet's private names: path of the module -> name -> value.
 _PRIVATE_VALUES: dict[str, dict[str, Any]] = {
     "contrib.text._constants": {"UNKNOWN_IDX": 0},
@@ -65,7 +65,7 @@ def globals_of_mxnet() -> dict[str, Any]:
         if path.endswith("*"):
             table[path] = words.split()
         else:
-            table[path] = dict(_home_module(path, word) for word in words.split())
+            table[path] = dict(_parse_name_entry(path, word) for word in words.split())
     return table
 
 
@@ -83,7 +83,7 @@ def is_missing(name: str) -> bool:
     return last in missing_names().get("mx" + owner[len("mxnet") :], ())
 
 
-def _home_module(path: str, word: str) -> tuple[str, tuple[str, str | None]]:
+def _parse_name_entry(path: str, word: str) -> tuple[str, tuple[str, str | None]]:
     name, at, home = word.partition("@")
     if at:
         module, _, other = home.partition(":")
@@ -111,7 +111,7 @@ class MXNetModule(ModuleType):
         own = self.__dict__
         own["_sources"] = tuple(sources)
         # methods of the class would be slower
-        own["__getattr__"], own["__dir__"] = self._find, self._public_names
+        own["__getattr__"], own["__dir__"] = self._find_value, self._public_names
         own["__path__"] = []  # `from x import name` then asks the finder, whose error explains
         if sources:
             own["__file__"] = getattr(sources[0], "__file__", None)
@@ -130,7 +130,7 @@ class MXNetModule(ModuleType):
     def _module_path(self) -> str:
         return self.__name__.partition(".")[2] or "mxnet"
 
-    def _find(self, name: str) -> Any:
+    def _find_value(self, name: str) -> Any:
         if name == "__all__":
             return self._star_names()
         if name.startswith("__"):

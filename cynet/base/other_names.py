@@ -339,7 +339,7 @@ _KEYWORD_HINTS: dict[str, list[str | tuple[str, str]]] = {
     "x": ["train_data"],
     "y": ["label"],
 }
-_MAX_NAME_CHARS = 60
+_MAX_NAME_CHARS = 60  # longest name that gets a hint
 OTHER_KEYWORDS = {
     name: [each if isinstance(each, tuple) else (each, each) for each in others]
     for name, others in _KEYWORD_HINTS.items()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EMA", "SWA"]
 
-_MEAN_PREFIX = "mean:"
+_MEAN_PREFIX = "mean:"  # of the names of means in a state_dict
 
 
 class _AveragingCallback(FitCallback):

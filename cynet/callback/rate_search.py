@@ -12,7 +12,7 @@ from ..base.guard import guarded
 from ..base.kinds import to_index
 from ..distributed import is_joined, world
 from ..optimizer.settings import check_real
-from ..optimizer.snapshot import Snapshot
+from ..optimizer.snapshot import OptimizerSnapshot
 from ..visualization.figures import new_figure, save_figure
 from .fit import FitCallback, StopTraining
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["LRFinder", "RateCurve"]
 
 # decay of the smoothed loss; training has diverged at this multiple of the best loss
-_SMOOTHING, _DIVERGED_RATIO = 0.9, 4.0
+_SMOOTHING, _DIVERGED_RATIO = 0.9, 4.0  # decay of the mean loss; multiple of the best loss
 _MIN_LOSSES = 5  # minimum of losses for a suggestion
 
 
@@ -225,7 +225,7 @@ class LRFinder(FitCallback):
         if is_joined() and world().size > 1:
             raise CynetError("LRFinder: it looks at the losses of one process; train in one alone")
         params = [{k: v.copy() for k, v in each.items()} for each in state.module.get_params()]
-        self._before = params, Snapshot([state.module._updater_with_states("LRFinder")])
+        self._before = params, OptimizerSnapshot([state.module._updater_with_states("LRFinder")])
         state.optimizer.set_learning_rate(self.curve.next_rate)
         self._seen = (0.0, 0)  # (sum, count) of the metric over the epoch's batches so far
 

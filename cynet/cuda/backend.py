@@ -13,15 +13,15 @@ from ..context import missing_gpu_text
 from ..storage import Backend, register_backend
 from . import compiler, device, driver, families
 from .libraries.symbols import strip_spaces
-from .limits import Limits, check_limits
+from .limits import Limits, check_launch_limits
 from .transfer import copy_to_gpu
 
 _PINNED_EVERYWHERE = 1  # CU_MEMHOSTALLOC_PORTABLE: pinned for all contexts
 _MAX_THREADS, _STATIC_SHARED, _MAX_DYNAMIC_SHARED = 0, 1, 8  # CUfunction_attribute
-_lock = threading.RLock()
+_lock = threading.RLock()  # guards the caches of devices and modules
 
 
-def _initialised_driver():
+def _load_cuda_driver():
     """Return pycuda.driver, initialised; CynetError if pycuda or the driver is missing."""
     try:
         module = optional("pycuda.driver", "mx.gpu()")
@@ -42,7 +42,7 @@ def _initialised_driver():
     return module
 
 
-cuda = _initialised_driver()
+cuda = _load_cuda_driver()
 driver.load_functions(ctypes.CDLL("nvcuda.dll" if hasattr(ctypes, "WinDLL") else "libcuda.so.1"))
 
 
@@ -193,7 +193,7 @@ class Kernel:
 
     def check_launch(self, grid, block, shared, name=None):
         """Refuse a launch that the GPU would not accept; returns (grid, block), three ints each."""
-        sizes = check_limits(
+        sizes = check_launch_limits(
             name or self.name, grid, block, shared, self.threads_limit, self.limits
         )
         if shared > self._allowed:
@@ -220,7 +220,7 @@ class GPU(device.Device):
     launch_address = driver.launch_address()
 
     def __init__(self, device_id):
-        from .workspace import read_address, workspace_function_address
+        from .workspace import read_fn_address, workspace_function_address
 
         self.device_id, self.name = device_id, f"gpu({device_id})"
         opened = open_device(device_id)
@@ -229,9 +229,9 @@ class GPU(device.Device):
             cuda.device_attribute.MULTIPROCESSOR_COUNT
         )
         self.architecture = "sm_{}{}".format(*opened.device.compute_capability())
-        self.workspace_function_address, self.read_address = (
+        self.workspace_function_address, self.read_fn_address = (
             workspace_function_address(),
-            read_address(),
+            read_fn_address(),
         )
         self._images, self._kernels = {}, {}
 
@@ -245,7 +245,7 @@ class GPU(device.Device):
         return self._kernels[key]
 
     def module(self, text, title, options, exports, quoted=None):
-        """Compile and load a source; return (CompiledObject, Image), which are cached."""
+        """Compile and load a source; return (CompiledObject, LoadedModule), which are cached."""
         key = text, title, options, exports
         with _lock:
             if key not in self._images:
@@ -257,7 +257,7 @@ class GPU(device.Device):
                     exports,
                     self.architecture,
                 )
-                self._images[key] = compiled, driver.Image(self.device_id, compiled.image)
+                self._images[key] = compiled, driver.LoadedModule(self.device_id, compiled.image)
         return self._images[key]
 
     def function(self, module, title, name):
@@ -284,7 +284,7 @@ def gpu_device(device_id):
     return GPU(device_id)
 
 
-driver.set_opener(open_device)
+driver.set_gpu_opener(open_device)
 register_backend("gpu", DeviceMemory())
 register_backend("cpu_pinned", PinnedMemory())
 device.register_devices(gpu_device)

@@ -9,7 +9,7 @@ class Device:
 
     name (str): What messages call it.
     multiprocessors (int): How many blocks make sense at a time, for the size of grids.
-    launch_address, workspace_function_address, read_address (int): Addresses of the C functions
+    launch_address, workspace_function_address, read_fn_address (int): Addresses of the C functions
         LaunchFn, SpaceFn, ReadFn of ``_device.pxd``.
     sizes_address (int): Address of a SizesFn that wants to know the arrays' sizes before each
         launch, or 0.
@@ -17,7 +17,7 @@ class Device:
 
     name = "device"
     multiprocessors = 1
-    launch_address = workspace_function_address = read_address = sizes_address = 0
+    launch_address = workspace_function_address = read_fn_address = sizes_address = 0
 
     def kernel(self, source, instance):
         """A kernel of ``cuda/kernels/SOURCE.cu``, compiled at the first call.

@@ -38,8 +38,8 @@ cdef enum:
 # CUDA 12.4 and later have this function
 ctypedef int (*ParameterInfo)(void* function, size_t index, size_t* offset,
                               size_t* size) noexcept nogil
-cdef ParameterInfo _parameter_info = NULL
-cdef object _opener = None
+cdef ParameterInfo _parameter_info = NULL  # cuFuncGetParamInfo, if the driver has it
+cdef object _gpu_opener = None  # function that opens a GPU by its index
 
 
 def load_functions(library):
@@ -73,10 +73,10 @@ def parameter_sizes(size_t function):
     return tuple(sizes)
 
 
-def set_opener(opener):
+def set_gpu_opener(opener):
     """Register ``opener(device_id)``, called at the first use of each GPU; it calls `add_gpu`."""
-    global _opener
-    _opener = opener
+    global _gpu_opener
+    _gpu_opener = opener
     watch_forks()
     set_enter_device(<EnterDevice>enter_gpu)
 
@@ -92,9 +92,9 @@ def add_gpu(int dev_id, size_t context, size_t stream, size_t in_stream, size_t 
 
 
 cdef int _open_device(int dev_id) except -1 with gil:
-    if _opener is None:
+    if _gpu_opener is None:
         raise CynetError(f"gpu({dev_id}): the backend for GPUs is not loaded")
-    _opener(dev_id)
+    _gpu_opener(dev_id)
     return 0
 
 
@@ -171,7 +171,7 @@ class KernelMissing(CynetError):
     """Raised when a compiled object has no kernel of a name."""
 
 
-cdef class Image:
+cdef class LoadedModule:
     """A compiled object in a GPU's context, for as long as the process lives."""
 
     cdef void* module

@@ -9,8 +9,8 @@ from pathlib import Path
 from ..base.errors import ArgumentError
 from ..kernels.table import functors, reducers, update_rules
 
-KERNEL_FOLDER = Path(__file__).parent / "kernels"
-TABLE_FOLDER = Path(__file__).parent.parent / "kernels"
+KERNEL_FOLDER = Path(__file__).parent / "kernels"  # folder of the .cu files
+TABLE_FOLDER = Path(__file__).parent.parent / "kernels"  # folder of headers shared with the CPU
 NARROW_FLOATS = ("cynet::half", "cynet::bfloat16")  # computed in float
 FLOATS = ("float", "double", *NARROW_FLOATS)
 INTEGERS = ("unsigned char", "signed char", "int", "long long")
@@ -20,7 +20,7 @@ NARROW_TYPES = (*NARROW_FLOATS, "unsigned char", "signed char")
 
 
 # source -> (templates, the types each of them has instances for)
-TEMPLATES = {
+TEMPLATES = {  # name of a .cu file -> [(its kernels, their types)]
     "batch_norm": [
         ("inverse_deviation move_statistics", ("float", "double")),
         (
@@ -114,11 +114,11 @@ def kernel_instances(source):
     return found
 
 
-def matches_cpu(source):
+def must_match_cpu(source):
     """Return whether a source is compiled without joining products and sums (``-fmad=false``,
     ``-ffp-contract=off``): its results have to equal the CPU's.
 
-    >>> matches_cpu("random"), matches_cpu("softmax")
+    >>> must_match_cpu("random"), must_match_cpu("softmax")
     (True, False)
     """
     return source == "random"
@@ -127,7 +127,7 @@ def matches_cpu(source):
 def nvcc_options(source):
     """The nvcc options of one source, a tuple of str, beyond the common ones."""
     compared = ("-diag-suppress=186",)  # the templates compare unsigned values with 0
-    return ("-fmad=false", *compared) if matches_cpu(source) else compared
+    return ("-fmad=false", *compared) if must_match_cpu(source) else compared
 
 
 def cu_sources():

@@ -53,9 +53,9 @@ cdef void init_recording(Recording* recording, bint never) noexcept nogil
 cdef int run(Recording* recording, RunContext* run_ctx, QueueFn put, void* arg, const void* numbers,
              size_t nbytes) except -1 nogil
 # The recording for arrays at these addresses; NULL while all slots are in use.
-cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,
-                             int dev_id) noexcept nogil
-cdef void release_all(Recordings* recordings, int dev_id) noexcept nogil
+cdef Recording* find_recording(Recordings* recordings, vector[void*]* at,
+                               int dev_id) noexcept nogil
+cdef void drop_graphs(Recordings* recordings, int dev_id) noexcept nogil
 cdef void hold(Recording* recording) noexcept nogil
 # Drop one reference. True for the last one: the graph and its memory are freed when the GPU is done
 # with them, and the object that contains the recording may be freed.

@@ -46,9 +46,9 @@ cdef atomic[int] _side_stream_taken[64]  # 1: the side stream of the GPU is in u
 cdef RetainedSpace _shared[64]
 cdef long _users[64]          # count of nonempty Recordings of each GPU
 cdef mutex _users_lock
-cdef bint _is_enabled = config.get("CYNET_CUDA_GRAPHS")
-cdef long long _recorded_graphs = 0
-cdef long long _replay_count = 0
+cdef bint _is_enabled = config.get("CYNET_CUDA_GRAPHS")  # whether functions become CUDA graphs
+cdef long long _recorded_graphs = 0  # number since the start, for tests
+cdef long long _replay_count = 0  # number since the start, for tests
 
 
 cdef void init_recording(Recording* recording, bint never) noexcept nogil:
@@ -59,14 +59,14 @@ cdef void init_recording(Recording* recording, bint never) noexcept nogil:
     memset(recording.own.newest, 0, sizeof(recording.own.newest))
 
 
-cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,
-                             int dev_id) noexcept nogil:
+cdef Recording* find_recording(Recordings* recordings, vector[void*]* at,
+                               int dev_id) noexcept nogil:
     """May evict the least recently used recording."""
     cdef AddressedRecording* each
     cdef size_t i, oldest = 0
     if recordings.known.empty():
         recordings.runs = 0
-        _count_user(dev_id, 1)
+        _count_memory_user(dev_id, 1)
     recordings.runs += 1
     for i in range(recordings.known.size()):
         each = recordings.known[i]
@@ -90,7 +90,7 @@ cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,
     return &each.recording
 
 
-cdef void release_all(Recordings* recordings, int dev_id) noexcept nogil:
+cdef void drop_graphs(Recordings* recordings, int dev_id) noexcept nogil:
     cdef size_t i
     if recordings.known.empty():
         return
@@ -98,10 +98,10 @@ cdef void release_all(Recordings* recordings, int dev_id) noexcept nogil:
         release(&recordings.known[i].recording, dev_id)
         del recordings.known[i]
     recordings.known.clear()
-    _count_user(dev_id, -1)
+    _count_memory_user(dev_id, -1)
 
 
-cdef void _count_user(int dev_id, int change) noexcept nogil:
+cdef void _count_memory_user(int dev_id, int change) noexcept nogil:
     """Change the count of a GPU's users of shared memory, which is freed at 0."""
     _users_lock.lock()
     _users[dev_id] += change
@@ -157,7 +157,7 @@ cdef int _choose_action(Recording* recording, int dev_id, void** stream) noexcep
             _side_stream_taken[dev_id].store(0)
             return kPlain
         retain_device_workspace(recording.spaces)
-    elif not _follow_stream(dev_id, gpu.stream, gpu.side_stream):
+    elif not _make_stream_wait(dev_id, gpu.stream, gpu.side_stream):
         recording.never = True
         _side_stream_taken[dev_id].store(0)
         return kPlain
@@ -165,7 +165,7 @@ cdef int _choose_action(Recording* recording, int dev_id, void** stream) noexcep
     return action
 
 
-cdef bint _follow_stream(int dev_id, void* first, void* second) noexcept nogil:
+cdef bint _make_stream_wait(int dev_id, void* first, void* second) noexcept nogil:
     """Make later work on stream `second` wait for the work queued on `first`."""
     cdef void* event = NULL
     cdef bint good
@@ -179,7 +179,7 @@ cdef bint _follow_stream(int dev_id, void* first, void* second) noexcept nogil:
 cdef void _finish_warm_run(Recording* recording, int dev_id, bint failed) noexcept nogil:
     cdef OpenGpu* gpu = &gpus[dev_id]
     recording.runs += 1
-    if not _follow_stream(dev_id, gpu.side_stream, gpu.stream):
+    if not _make_stream_wait(dev_id, gpu.side_stream, gpu.stream):
         driver.stream_synchronize(gpu.side_stream)
     if failed:
         recording.never = True
@@ -270,7 +270,7 @@ cdef void set_random_base(void* base) noexcept nogil:
     _random_base = base
 
 
-def _set_exiting():
+def _note_process_exit():
     _is_exiting.store(True)
 
 
@@ -288,4 +288,4 @@ def switch_recording(bint on):
 
 
 _is_exiting.store(False)
-atexit.register(_set_exiting)
+atexit.register(_note_process_exit)

@@ -15,10 +15,10 @@ class Limits(NamedTuple):
     shared: int = 48 << 10  # bytes of a block
 
 
-_UNKNOWN_LIMITS = Limits()
+_UNKNOWN_LIMITS = Limits()  # of every GPU, for an unknown one
 
 
-def launch_size(name, what, value):
+def as_three_ints(name, what, value):
     """Check a grid or block size, and return it as three positive ints."""
     if type(value) is tuple and [type(n) for n in value] == [int, int, int]:
         return value
@@ -31,14 +31,14 @@ def launch_size(name, what, value):
     return tuple(int(n) for n in sizes) + (1,) * (3 - len(sizes))
 
 
-def check_limits(name, grid, block, shared, threads_limit=None, limits=None):
+def check_launch_limits(name, grid, block, shared, threads_limit=None, limits=None):
     """Refuse a launch that no device accepts; returns (grid, block) as three ints each.
 
     Raises ArgumentError or ArgumentTypeError: the message names the kernel, what was asked for and
     the limit.
     """
     limits = limits or _UNKNOWN_LIMITS
-    grid, block = launch_size(name, "grid_dims", grid), launch_size(name, "block_dims", block)
+    grid, block = as_three_ints(name, "grid_dims", grid), as_three_ints(name, "block_dims", block)
     for what, sizes, maximum in (("grid", grid, limits.grid), ("block", block, limits.block)):
         x, y, z = sizes
         if min(sizes) < 1 or x > maximum[0] or y > maximum[1] or z > maximum[2]:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 KERNELS = Path(__file__).parent.parent / "kernels"  # headers that CPU and GPU share
-CUDA_SOURCES = Path(__file__).parent / "kernels"
+CUDA_SOURCES = Path(__file__).parent / "kernels"  # folder of the .cu files
 _COMMENT_OR_STRING = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(?P<mark>[^()\\ ]{0,16})\(.*?\)(?P=mark)"'
     r"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'",

@@ -49,8 +49,8 @@ cdef struct UploadBuffer:
     void* arrived    # event: the bytes are there
     void* left       # event: the bytes have been copied to their target
 
-cdef struct Job:
-    Job* next
+cdef struct GpuJob:
+    GpuJob* next
     const void* source  # NULL: nothing to copy
     size_t nbytes
     StridedCopy what
@@ -66,8 +66,8 @@ cdef cppclass TransferState:
     UploadBuffer buffers[2]
     int turn         # the buffer that was used last
     bint working     # the worker thread runs
-    Job* first
-    Job* last
+    GpuJob* first
+    GpuJob* last
 
 cdef TransferState* _states[64]
 cdef mutex _states_guard
@@ -99,7 +99,7 @@ cdef TransferState* _transfer_state(int dev_id) noexcept nogil:
 
 # ---- pieces
 
-cdef StagingBuffer* _take_buffer(int dev_id) except NULL nogil:
+cdef StagingBuffer* _take_staging_buffer(int dev_id) except NULL nogil:
     """Take a free buffer and wait until its last copy is done. The GPU's context is current."""
     cdef TransferState* state = _transfer_state(dev_id)
     cdef StagingBuffer* found = NULL
@@ -114,13 +114,13 @@ cdef StagingBuffer* _take_buffer(int dev_id) except NULL nogil:
         state.guard.unlock()
         if found == NULL:
             thread_yield()
-    if _prepare_buffer(dev_id, found) == -1:
-        _return_buffer(dev_id, found)
+    if _prepare_quietly(dev_id, found) == -1:
+        _free_staging_buffer(dev_id, found)
         return NULL
     return found
 
 
-cdef int _prepare_checked(int dev_id, StagingBuffer* piece) except -1 nogil:
+cdef int _prepare_staging(int dev_id, StagingBuffer* piece) except -1 nogil:
     if piece.done == NULL:
         piece.done = new_event(dev_id)
     if piece.arrived == NULL:
@@ -134,12 +134,12 @@ cdef int _prepare_checked(int dev_id, StagingBuffer* piece) except -1 nogil:
     return 0
 
 
-cdef inline int _prepare_buffer(int dev_id, StagingBuffer* piece) noexcept nogil:
+cdef inline int _prepare_quietly(int dev_id, StagingBuffer* piece) noexcept nogil:
     # The cast keeps the pending exception pending.
-    return (<int (*)(int, StagingBuffer*) noexcept nogil>_prepare_checked)(dev_id, piece)
+    return (<int (*)(int, StagingBuffer*) noexcept nogil>_prepare_staging)(dev_id, piece)
 
 
-cdef void _return_buffer(int dev_id, StagingBuffer* piece) noexcept nogil:
+cdef void _free_staging_buffer(int dev_id, StagingBuffer* piece) noexcept nogil:
     cdef TransferState* state = _transfer_state(dev_id)
     state.guard.lock()
     piece.taken = False
@@ -154,17 +154,17 @@ cdef int upload(int dev_id, void* to, const void* source, size_t nbytes) except 
     enter_gpu(dev_id, NULL)
     while at < nbytes:
         n = min(nbytes - at, <size_t>STAGING_BYTES)
-        piece = _take_buffer(dev_id)
+        piece = _take_staging_buffer(dev_id)
         memcpy(piece.pinned.ptr, <const char*>source + at, n)
         try:
-            _send_buffer(dev_id, piece, <size_t>to + at, n, nbytes <= DIRECT_BYTES)
+            _send_staged(dev_id, piece, <size_t>to + at, n, nbytes <= DIRECT_BYTES)
         finally:
-            _return_buffer(dev_id, piece)
+            _free_staging_buffer(dev_id, piece)
         at += n
     return 0
 
 
-cdef int _send_buffer(int dev_id, StagingBuffer* piece, size_t to, size_t n,
+cdef int _send_staged(int dev_id, StagingBuffer* piece, size_t to, size_t n,
                       bint direct) except -1 nogil:
     cdef OpenGpu* gpu = &gpus[dev_id]
     if direct:
@@ -191,7 +191,7 @@ cdef void* upload_pinned(int dev_id, void* to, const void* source,
         buffer = _take_upload_buffer(dev_id)
         try:
             if _ensure_capacity(dev_id, buffer, nbytes):
-                _upload_through(dev_id, buffer, <size_t>to, source, nbytes)
+                _upload_via_buffer(dev_id, buffer, <size_t>to, source, nbytes)
                 return _record_event(dev_id, gpu.in_stream)
         finally:
             _return_upload_buffer(dev_id, buffer)
@@ -231,14 +231,14 @@ cdef bint _ensure_capacity(int dev_id, UploadBuffer* buffer, size_t nbytes) exce
     if buffer.memory.ptr != NULL and buffer.memory.capacity >= nbytes:
         return True
     storage_free(&buffer.memory)  # its next owner's work runs after the event `left`
-    if not _has_memory(dev_id, buffer, nbytes):
+    if not _try_alloc_buffer(dev_id, buffer, nbytes):
         return False
     # Work queued before may still use the memory.
     check(driver.event_record(buffer.left, gpus[dev_id].stream), dev_id, b"copying to it")
     return True
 
 
-cdef bint _has_memory(int dev_id, UploadBuffer* buffer, size_t nbytes) except -1 with gil:
+cdef bint _try_alloc_buffer(int dev_id, UploadBuffer* buffer, size_t nbytes) except -1 with gil:
     try:
         alloc(nbytes, kGPU, dev_id, &buffer.memory)
     except MemoryError:
@@ -247,8 +247,8 @@ cdef bint _has_memory(int dev_id, UploadBuffer* buffer, size_t nbytes) except -1
     return True
 
 
-cdef int _upload_through(int dev_id, UploadBuffer* buffer, size_t to, const void* source,
-                         size_t nbytes) except -1 nogil:
+cdef int _upload_via_buffer(int dev_id, UploadBuffer* buffer, size_t to, const void* source,
+                            size_t nbytes) except -1 nogil:
     cdef OpenGpu* gpu = &gpus[dev_id]
     cdef size_t there = <size_t>buffer.memory.ptr
     check(driver.stream_wait(gpu.in_stream, buffer.left, 0), dev_id, b"copying to it")
@@ -284,7 +284,7 @@ cdef int _download_pieces(int dev_id, void* to, const void* source, size_t nbyte
     try:
         while got < nbytes:
             while sent < nbytes and pieces[i] == NULL:
-                pieces[i] = _take_buffer(dev_id)
+                pieces[i] = _take_staging_buffer(dev_id)
                 n = min(nbytes - sent, <size_t>STAGING_BYTES)
                 check(driver.to_host(pieces[i].pinned.ptr, <size_t>source + sent, n,
                                      gpu.out_stream), dev_id, b"copying from it")
@@ -299,12 +299,12 @@ cdef int _download_pieces(int dev_id, void* to, const void* source, size_t nbyte
             n = min(nbytes - got, <size_t>STAGING_BYTES)
             memcpy(<char*>to + got, pieces[i].pinned.ptr, n)
             got += n
-            _return_buffer(dev_id, pieces[i])
+            _free_staging_buffer(dev_id, pieces[i])
             pieces[i] = NULL
     finally:
         for i in range(2):
             if pieces[i] != NULL:
-                _return_buffer(dev_id, pieces[i])
+                _free_staging_buffer(dev_id, pieces[i])
     return 0
 
 
@@ -361,7 +361,7 @@ cdef int fill(int dev_id, void* to, unsigned value, int width, size_t nbytes) ex
 cdef int download_later(int dev_id, const void* source, size_t nbytes, const StridedCopy* what,
                         Finish finish, void* arg) except -1 nogil:
     cdef void* reached
-    cdef Job* job
+    cdef GpuJob* job
     enter_gpu(dev_id, NULL)
     reached = _record_event(dev_id, gpus[dev_id].stream)
     job = _make_job(reached, finish, arg)
@@ -387,7 +387,7 @@ cdef int download_pinned(int dev_id, void* to, const void* source, size_t nbytes
 
 
 cdef int call_later(int dev_id, void* reached, Finish finish, void* arg) except -1 nogil:
-    cdef Job* job = _make_job(reached, finish, arg)
+    cdef GpuJob* job = _make_job(reached, finish, arg)
     job.source = NULL
     _queue_job(dev_id, job)
     return 0
@@ -403,9 +403,9 @@ cdef void* _record_event(int dev_id, void* stream) except NULL nogil:
     return event
 
 
-cdef Job* _make_job(void* reached, Finish finish, void* arg) except NULL nogil:
+cdef GpuJob* _make_job(void* reached, Finish finish, void* arg) except NULL nogil:
     """Allocate a job. If memory is exhausted, wait for its event and destroy that."""
-    cdef Job* job = <Job*>malloc(sizeof(Job))
+    cdef GpuJob* job = <GpuJob*>malloc(sizeof(GpuJob))
     if job == NULL:
         driver.event_synchronize(reached)
         driver.event_destroy(reached)
@@ -415,7 +415,7 @@ cdef Job* _make_job(void* reached, Finish finish, void* arg) except NULL nogil:
     return job
 
 
-cdef void _queue_job(int dev_id, Job* job) noexcept nogil:
+cdef void _queue_job(int dev_id, GpuJob* job) noexcept nogil:
     cdef TransferState* state = _transfer_state(dev_id)
     cdef bint start
     state.guard.lock()
@@ -428,25 +428,25 @@ cdef void _queue_job(int dev_id, Job* job) noexcept nogil:
     state.working = True
     state.wake.notify_one()
     state.guard.unlock()
-    if start and not start_thread(_run_jobs, <void*><size_t>dev_id):
-        _run_queue(dev_id, False)  # no thread could be created: run the jobs here
+    if start and not start_thread(_run_jobs_forever, <void*><size_t>dev_id):
+        _run_queued_jobs(dev_id, False)  # no thread could be created: run the jobs here
 
 
 cdef int _raise_no_memory() except -1 with gil:
     raise OutOfMemoryError("no memory for a copy")
 
 
-cdef void _run_jobs(void* arg) noexcept nogil:
+cdef void _run_jobs_forever(void* arg) noexcept nogil:
     # The thread state lasts, so an exception set without the GIL stays.
     PyGILState_Ensure()
     PyEval_SaveThread()
-    _run_queue(<int><size_t>arg, True)
+    _run_queued_jobs(<int><size_t>arg, True)
 
 
-cdef void _run_queue(int dev_id, bint stay) noexcept nogil:
+cdef void _run_queued_jobs(int dev_id, bint stay) noexcept nogil:
     """Run the queued jobs in order: until none is left, or with `stay` for ever."""
     cdef TransferState* state = _transfer_state(dev_id)
-    cdef Job* job
+    cdef GpuJob* job
     while True:
         state.guard.lock()
         while state.first == NULL and stay:
@@ -461,14 +461,14 @@ cdef void _run_queue(int dev_id, bint stay) noexcept nogil:
             state.last = NULL
         state.guard.unlock()
         # a raised exception stays pending
-        if (<int (*)(int, Job*) noexcept nogil>_run_job)(dev_id, job) == -1:
+        if (<int (*)(int, GpuJob*) noexcept nogil>_run_job)(dev_id, job) == -1:
             _fail_job(job)
         else:
             job.finish(job.arg, NULL)
         free(job)
 
 
-cdef int _run_job(int dev_id, Job* job) except -1 nogil:
+cdef int _run_job(int dev_id, GpuJob* job) except -1 nogil:
     cdef Handle buffer
     buffer.ptr = NULL
     enter_gpu(dev_id, NULL)
@@ -485,7 +485,7 @@ cdef int _run_job(int dev_id, Job* job) except -1 nogil:
     return 0
 
 
-cdef void _fail_job(Job* job) noexcept with gil:
+cdef void _fail_job(GpuJob* job) noexcept with gil:
     cdef PyObject* kind = NULL
     cdef PyObject* value = NULL
     cdef PyObject* trace = NULL

@@ -19,6 +19,6 @@ def workspace_function_address():
     return <size_t><SpaceFn>_device_space
 
 
-def read_address():
+def read_fn_address():
     """Address of a ReadFn."""
     return <size_t><ReadFn>_copy_to_host

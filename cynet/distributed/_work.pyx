@@ -30,7 +30,7 @@ cdef struct Task:
     void* work     # the Work; this holds a reference to it
 
 
-cdef void _write_id(int pipe, int64_t number) noexcept nogil:
+cdef void _write_request_id(int pipe, int64_t number) noexcept nogil:
     # Writing eight bytes to a pipe is atomic. Its reader is gone when the process ends.
     while write(pipe, &number, sizeof(number)) < 0 and errno == EINTR:
         pass
@@ -39,14 +39,14 @@ cdef void _write_id(int pipe, int64_t number) noexcept nogil:
 cdef int _run_task(void* arg, RunContext* run_ctx, void* token) except -1 nogil:
     cdef Task* task = <Task*>arg
     task.token = token
-    _write_id(task.pipe, task.number)
+    _write_request_id(task.pipe, task.number)
     return 0
 
 
 cdef void _drop_task(void* arg) noexcept nogil:
     cdef Task* task = <Task*>arg
     if task.token == NULL:  # an earlier function has failed, so this one never ran
-        _write_id(task.pipe, -1 - task.number)
+        _write_request_id(task.pipe, -1 - task.number)
     with gil:
         (<Work>task.work).task = NULL
         Py_DECREF(<object>task.work)

@@ -20,7 +20,7 @@ from .requests import mismatch_advice, shorten_difference, shorten_text
 
 _WAKE_MESSAGE = -(1 << 62)  # message on the pipe: only wakes the thread
 # ids from here on are private to one rank, for requests that ranks submit in any order
-_FIRST_FREE_ID = 1 << 60
+_FIRST_FREE_ID = 1 << 60  # first id of requests without an order
 _SPIN_SECONDS = 0.0005  # seconds without progress before the thread sleeps
 _MIN_SLEEP, _MAX_SLEEP = 0.0001, 0.001  # seconds: sleep of the thread while it waits for ranks
 _IDLE_SECONDS = 0.05  # seconds between two rounds of the thread while there are no requests
@@ -138,7 +138,7 @@ class Communication(threading.Thread):
     # --- the thread -------------------------------------------------------------------------------
     def run(self):
         try:
-            self._open()
+            self._open_mpi()
         except BaseException as error:
             self.failure = error
             self.opened.set()
@@ -156,9 +156,9 @@ class Communication(threading.Thread):
                     raise
             else:
                 self._pause_thread(moved)
-        self._close()
+        self._close_mpi()
 
-    def _open(self):
+    def _open_mpi(self):
         library = optional("mpi4py", "training in several processes")
         library.rc.initialize = library.rc.finalize = False
         try:
@@ -203,7 +203,7 @@ class Communication(threading.Thread):
                 )
         while self._is_stuck:  # later requests fail, too
             for each in self._communicators():
-                each._read_messages()
+                each._read_pipe()
             self._sleep_for(_IDLE_SECONDS)
 
     def _poll_once(self):
@@ -218,7 +218,7 @@ class Communication(threading.Thread):
             self.waiting += passed
         moved = False
         for each in every:
-            moved |= each._read_messages()
+            moved |= each._read_pipe()
         for each in every:
             if self.failure is None:
                 moved |= each._advance_round(now)
@@ -262,7 +262,7 @@ class Communication(threading.Thread):
             self._sleep = min(1.5 * self._sleep, _MAX_SLEEP)
         self._sleep_for(seconds)
 
-    def _read_messages(self):
+    def _read_pipe(self):
         """Read the messages that the pipe has; return whether there was one."""
         try:
             data = os.read(self._in, 4096)
@@ -400,7 +400,7 @@ class Communication(threading.Thread):
         gone = self._dead | self._silent | {self.rank}
         return [rank for rank in range(self.size) if rank not in gone]
 
-    def _waiting_operation(self):
+    def _describe_waiting(self):
         """Return a text on the request that this rank waits for, for error messages."""
         requests = next((each._requests for each in self._communicators() if each._requests), {})
         first = min(requests.values(), key=lambda each: each.number, default=None)
@@ -421,7 +421,7 @@ class Communication(threading.Thread):
         if self.failure is not None:
             return
         if reason is None:
-            error = type(error)(f"{error}; {self._waiting_operation()}")
+            error = type(error)(f"{error}; {self._describe_waiting()}")
         self.failure = error
         if reason is not None or tell:
             content = {"failed": reason, "text": str(error), "dead": sorted(self._dead)}
@@ -484,7 +484,7 @@ class Communication(threading.Thread):
         self._dead |= set(ranks)
 
     def _handle_messages(self):
-        for rank, kind, content in self._messages.collect():
+        for rank, kind, content in self._messages.receive():
             if kind == STATUS_REQUEST:
                 first = min(self._requests, default=None)
                 what = None if first is None else self._requests[first].what
@@ -569,10 +569,10 @@ class Communication(threading.Thread):
             self._has_sent_goodbye = True
             self._messages.send(self._living_ranks(), GOODBYE)
         missing = set(self._living_ranks()) - self._byes
-        if (not missing and not self._messages.pending) or now - self._parted > _FAREWELL_SECONDS:
+        if (not missing and not self._messages.n_unsent) or now - self._parted > _FAREWELL_SECONDS:
             self._is_over = True
 
-    def _close(self):
+    def _close_mpi(self):
         if self.failure is None and self._own:
             for each in [comm for part in self._communicators() for comm in part._comms]:
                 each.Free()

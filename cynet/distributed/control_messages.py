@@ -32,7 +32,7 @@ class ControlMessages:
             except self._library.Exception:
                 continue
 
-    def collect(self):
+    def receive(self):
         """Receive the waiting messages: yield (rank, kind, content) of each.
 
         Raises
@@ -56,6 +56,6 @@ class ControlMessages:
             return True
 
     @property
-    def pending(self):
+    def n_unsent(self):
         """The number of messages that are not sent yet."""
         return len(self._sent)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # requests of one group have ids below this; the next group's ids begin here
-_IDS_PER_GROUP = 1 << 32
+_IDS_PER_GROUP = 1 << 32  # request ids that each group has for itself
 
 
 class GroupCommunication(Communication):

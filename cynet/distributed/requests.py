@@ -36,7 +36,7 @@ class Request:
         self.number = self.work = self.error = self._done = None
         self.ready = self.begun = 0  # nanoseconds
 
-    def with_terms(self, terms):
+    def add_terms(self, terms):
         """Add a text that ranks compare, such as the settings of the step that uses a sum."""
         self.terms = terms
         self.mark ^= hash_text.__wrapped__(terms)  # not cached: the text changes from step to step

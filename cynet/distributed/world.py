@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..typing import NDArray, NumpyArray
 
 # parts of a network's gradients: the first ones are summed while others are computed
-_GRADIENT_PARTS = 8
+_GRADIENT_PARTS = 8  # parts of a backward whose gradients are sent early
 _JOIN_SECONDS = 60  # minimum of seconds that ranks have to join
 
 
@@ -356,9 +356,9 @@ def _join_world():
         ended = early_ended_ranks()
         if ended:
             names = ", ".join(f"rank {rank} ({how})" for rank, how in ended)
-            _join_error(f"{names} ended before joining the others")
+            _raise_join_error(f"{names} ended before joining the others")
         if time.monotonic() > until:
-            _join_error(f"not all ranks have come within {limit} s (CYNET_DIST_STALL)")
+            _raise_join_error(f"not all ranks have come within {limit} s (CYNET_DIST_STALL)")
     if communication.failure is not None:
         raise communication.failure
     shutdown.install_exit_hooks(lambda: _world)
@@ -367,7 +367,7 @@ def _join_world():
     return communication
 
 
-def _join_error(text):
+def _raise_join_error(text):
     """Return the error for ranks that did not all join; this process cannot use MPI afterwards."""
     report_failure(own_rank(), socket.gethostname(), text, is_own=False)
     shutdown.abandon_startup()

@@ -2,7 +2,7 @@
 
 from libcpp.vector cimport vector
 
-from .deferred cimport flush_all
+from .deferred cimport flush_all_deferred
 from .._engine cimport set_bulk_size as _set_bulk_size
 
 from ..base.errors import ArgumentError
@@ -36,7 +36,7 @@ def set_bulk_size(size):
     16
     """
     cdef int checked = _check_size(size)
-    flush_all()
+    flush_all_deferred()
     return _set_bulk_size(checked)
 
 
@@ -54,14 +54,14 @@ cdef class Bulk:
     cdef vector[int] before  # the sizes to restore; the context may be nested
 
     def __enter__(self):
-        flush_all()
+        flush_all_deferred()
         self.before.push_back(_set_bulk_size(self.size))
 
     def __exit__(self, kind, error, trace):
         cdef int before = self.before.back()
         self.before.pop_back()
         try:
-            flush_all()
+            flush_all_deferred()
         finally:
             _set_bulk_size(before)
 

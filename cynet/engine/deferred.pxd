@@ -42,7 +42,7 @@ cdef void (*release_chunk)(void* chunk) noexcept
 # number.
 cdef int deferred_call_limit() noexcept nogil
 cdef int set_call_limit(int size) noexcept nogil
-cdef int default_limit() noexcept nogil
+cdef int default_call_limit() noexcept nogil
 
 cdef inline bint may_be_deferred(const void* var, bint reads) noexcept nogil:
     return load_mask(&deferred_mask if reads else &deferred_writes_mask) & variable_bit(var) != 0
@@ -53,5 +53,5 @@ cdef inline int flush_before(void* var, bint writes) except -1 nogil:
         return flush_deferred(var, writes)
     return 0
 
-cdef inline int flush_all() except -1 nogil:
+cdef inline int flush_all_deferred() except -1 nogil:
     return 0 if load_mask(&deferred_mask) == 0 else flush_deferred(NULL, True)

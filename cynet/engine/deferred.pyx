@@ -13,10 +13,10 @@ cdef extern from *:
     int thread_limit "cynet_bulk_limit"  # limit of this thread; -1: the default
     int add_to "cynet_add_and_get" (int* p, int more) noexcept nogil
 
-cdef uint64_t deferred_writes_mask = 0
-cdef uint64_t deferred_mask = 0
-cdef int bulk_threads = 0
-cdef int _default_limit = config.get("CYNET_BULK")
+cdef uint64_t deferred_writes_mask = 0  # bits of variables that deferred calls write
+cdef uint64_t deferred_mask = 0  # bits of variables that deferred calls read or write
+cdef int bulk_threads = 0  # number of threads that defer calls
+cdef int _default_limit = config.get("CYNET_BULK")  # maximum number of deferred calls of a thread
 if _default_limit > 1:
     bulk_threads = 1
 
@@ -34,5 +34,5 @@ cdef int set_call_limit(int size) noexcept nogil:
     return _default_limit if before < 0 else before
 
 
-cdef int default_limit() noexcept nogil:
+cdef int default_call_limit() noexcept nogil:
     return _default_limit

@@ -10,12 +10,12 @@ from libcpp.atomic cimport atomic
 
 from .records cimport UnlockActions, Engine, clear_actions, lock, unlock
 from .native cimport at_fork, now_ns, thread_yield
-from .queue cimport free_blocks, take_oldest_error
-from .threads cimport after_fork, plan_wakeups, run_unlock_actions, stop_threads, count_threads
+from .queue cimport free_recycled_blocks, take_oldest_error
+from .threads cimport reset_at_fork, plan_wakeups, run_unlock_actions, stop_threads, count_threads
 
 from ..base.cores import usable_cores
 
-cdef int64_t SECOND_NS = 1000 * 1000 * 1000
+cdef int64_t SECOND_NS = 1000 * 1000 * 1000  # nanoseconds of a second
 cdef int64_t SPIN_NS = 30 * 1000    # for this time a worker spins before it sleeps
 cdef int64_t LINGER_NS = 5 * SECOND_NS  # a surplus thread ends after this idle time
 
@@ -64,14 +64,14 @@ cdef void _free_idle_engines() noexcept nogil:
         unlock(e)
         if over:
             place[0] = e.next
-            free_blocks(e)
+            free_recycled_blocks(e)
             del e
         else:
             place = &e.next
         e = place[0]
 
 
-cdef void wake_all() noexcept nogil:
+cdef void wake_all_workers() noexcept nogil:
     cdef Engine* e
     cdef UnlockActions after
     clear_actions(&after)
@@ -100,7 +100,7 @@ cdef PyObject* next_unseen_error() noexcept nogil:
     return error
 
 
-cdef void stop_all(double seconds) noexcept nogil:
+cdef void stop_all_engines(double seconds) noexcept nogil:
     cdef Engine* e
     cdef int64_t until = now_ns() + <int64_t>(seconds * SECOND_NS)
     _lock_registry()
@@ -113,7 +113,7 @@ cdef void stop_all(double seconds) noexcept nogil:
 
 # ---- fork: the child gets every engine with its lock free, no threads and nothing in flight
 
-cdef void _before_fork() noexcept nogil:
+cdef void _lock_before_fork() noexcept nogil:
     cdef Engine* e
     _lock_registry()
     e = _engines
@@ -122,7 +122,7 @@ cdef void _before_fork() noexcept nogil:
         e = e.next
 
 
-cdef void _after_fork_parent() noexcept nogil:
+cdef void _unlock_in_parent() noexcept nogil:
     cdef Engine* e = _engines
     while e != NULL:
         unlock(e)
@@ -130,14 +130,14 @@ cdef void _after_fork_parent() noexcept nogil:
     _registry.store(0)
 
 
-cdef void _after_fork_child() noexcept nogil:
+cdef void _reset_in_child() noexcept nogil:
     cdef Engine* e = _engines
     while e != NULL:
-        after_fork(e)
+        reset_at_fork(e)
         unlock(e)
         e = e.next
     _registry.store(0)
 
 
-if at_fork(_before_fork, _after_fork_parent, _after_fork_child):
+if at_fork(_lock_before_fork, _unlock_in_parent, _reset_in_child):
     raise MemoryError("no memory to register what runs at a fork")

@@ -9,7 +9,7 @@ cdef class PyRunContext:
     cdef readonly size_t stream
 
     @staticmethod
-    cdef PyRunContext make(const RunContext* context)
+    cdef PyRunContext wrap_context(const RunContext* context)
 
 cdef class PythonTask:
     cdef object fn
@@ -18,17 +18,17 @@ cdef class PythonTask:
 
     cdef str label(self)
     cdef int record_run(self, int64_t begin, const RunContext* context) except -1
-    cdef object annotate(self, error)
+    cdef object annotate_error(self, error)
 
 cdef class OnComplete:
     cdef PythonTask task
     cdef void* token
 
-    cdef int finish(self, error) except -1
+    cdef int complete_task(self, error) except -1
 
 cdef PythonTask new_task(fn, name)
 cdef int run_task(void* arg, RunContext* context) except -1 with gil
 cdef int run_async_task(void* arg, RunContext* context, void* token) except -1 with gil
 cdef void drop_task(void* arg) noexcept with gil
 cdef void write_unraisable(error, source) noexcept
-cdef void call_and_drop(void* arg) noexcept with gil
+cdef void call_on_delete(void* arg) noexcept with gil

@@ -3,9 +3,9 @@
 from cpython.ref cimport Py_DECREF
 from libc.stdint cimport int64_t
 
-from .._engine cimport complete, next_failure, stop_engines
+from .._engine cimport complete, next_unraised_error, stop_engines
 from .._typedefs cimport RunContext
-from .trace cimport IMPERATIVE, begin_time, interned_text, note_function
+from .trace cimport IMPERATIVE, now_if_traced, interned_text, note_function
 
 import sys
 
@@ -31,7 +31,7 @@ cdef class PyRunContext:
         raise ArgumentTypeError("a run context is made by the engine, for the function it runs")
 
     @staticmethod
-    cdef PyRunContext make(const RunContext* context):
+    cdef PyRunContext wrap_context(const RunContext* context):
         cdef PyRunContext out = PyRunContext.__new__(PyRunContext)
         out.dev_type, out.dev_id = context.dev_type, context.dev_id
         out.stream = <size_t>context.stream
@@ -60,7 +60,7 @@ cdef class PythonTask:
             note_function(interned_text(label), False, begin, context)
         return 0
 
-    cdef object annotate(self, error):
+    cdef object annotate_error(self, error):
         if not isinstance(error, Exception):
             return error
         name = self.label()
@@ -83,11 +83,11 @@ cdef PythonTask new_task(fn, name):
 
 cdef int run_task(void* arg, RunContext* context) except -1 with gil:
     cdef PythonTask task = <PythonTask>arg
-    cdef int64_t begin = begin_time(IMPERATIVE)
+    cdef int64_t begin = now_if_traced(IMPERATIVE)
     try:
-        task.fn(PyRunContext.make(context))
+        task.fn(PyRunContext.wrap_context(context))
     except BaseException as error:
-        raised = task.annotate(error)
+        raised = task.annotate_error(error)
     else:
         return task.record_run(begin, context)
     raise raised
@@ -98,11 +98,11 @@ cdef int run_async_task(void* arg, RunContext* context, void* token) except -1 w
     cdef OnComplete on_complete = OnComplete.__new__(OnComplete)
     on_complete.task = task
     on_complete.token = token
-    cdef int64_t begin = begin_time(IMPERATIVE)
+    cdef int64_t begin = now_if_traced(IMPERATIVE)
     try:
-        task.fn(PyRunContext.make(context), on_complete)
+        task.fn(PyRunContext.wrap_context(context), on_complete)
     except BaseException as error:
-        raised = task.annotate(error)
+        raised = task.annotate_error(error)
     else:
         return task.record_run(begin, context)
     if on_complete.token != NULL:
@@ -129,7 +129,7 @@ cdef void write_unraisable(error, source) noexcept:
     PyErr_WriteUnraisable(source)
 
 
-cdef void call_and_drop(void* arg) noexcept with gil:
+cdef void call_on_delete(void* arg) noexcept with gil:
     on_delete = <object>arg
     Py_DECREF(on_delete)
     try:
@@ -150,22 +150,22 @@ cdef class OnComplete:
 
     def __dealloc__(self):
         if self.token != NULL:
-            self.finish(CynetError("on_complete was dropped without being called"))
+            self.complete_task(CynetError("on_complete was dropped without being called"))
 
     def __call__(self, error=None):
         if error is not None and not isinstance(error, BaseException):
             raise ArgumentTypeError(f"error must be an exception or None, got {shown(error)}")
         if self.token == NULL:
             raise CynetError("on_complete was called already; a function is done once")
-        self.finish(error)
+        self.complete_task(error)
 
-    cdef int finish(self, error) except -1:
+    cdef int complete_task(self, error) except -1:
         cdef void* token = self.token
         cdef void* raised = NULL
         self.token = NULL
         if error is not None:
             if self.task is not None:  # the garbage collector may have cleared the task
-                error = self.task.annotate(error)
+                error = self.task.annotate_error(error)
             raised = <void*>error
         with nogil:
             complete(token, raised)
@@ -180,7 +180,7 @@ def stop_at_exit():
     with nogil:
         stop_engines(2.0)
     while True:
-        failure = next_failure()
+        failure = next_unraised_error()
         if failure == NULL:
             break
         error = <object>failure

@@ -9,7 +9,7 @@ from .._engine cimport (
     new_variable_on, push, push_async_on, push_sync_on, wait_for_all_on,
     wait_for_var, kPython
 )
-from .python_tasks cimport PythonTask, call_and_drop, drop_task, run_async_task, run_task, new_task
+from .python_tasks cimport PythonTask, call_on_delete, drop_task, run_async_task, run_task, new_task
 
 from ..context import Context, cpu
 from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, shown
@@ -85,7 +85,7 @@ cdef class _VariableHandles:
             raise OutOfMemoryError("no memory for the variables of a function")
         self.mutable_vars = self.const_vars + self.n_const
         for i, each in enumerate(reads + writes):
-            self.const_vars[i] = _checked_handle(engine, each)
+            self.const_vars[i] = _checked_var_handle(engine, each)
 
     def __dealloc__(self):
         free(self.const_vars)
@@ -97,7 +97,7 @@ cdef tuple _check_variables(str name, values):
     return tuple(values)
 
 
-cdef VarHandle _checked_handle(Engine engine, each) except NULL:
+cdef VarHandle _checked_var_handle(Engine engine, each) except NULL:
     if not isinstance(each, Variable):
         raise ArgumentTypeError(f"expected a variable of the engine, got {shown(each)}")
     cdef Variable var = <Variable>each
@@ -345,7 +345,7 @@ cdef class Engine:
         dev_type, dev_id = _device_codes(ctx)
         _check_operator(self, op)
         for each in op.variables:
-            _checked_handle(self, each)
+            _checked_var_handle(self, each)
         with nogil:
             push(op.handle, dev_type, dev_id, priority)
 
@@ -400,7 +400,7 @@ cdef class Engine:
         >>> seen
         ['written', 'closed']
         """
-        cdef VarHandle handle = _checked_handle(self, var)
+        cdef VarHandle handle = _checked_var_handle(self, var)
         cdef void* arg = NULL
         cdef EngineDeleter deleter = NULL
         if on_delete is not None:
@@ -408,7 +408,7 @@ cdef class Engine:
                 raise ArgumentTypeError(f"on_delete must be callable, got {shown(on_delete)}")
             Py_INCREF(on_delete)
             arg = <void*>on_delete
-            deleter = call_and_drop
+            deleter = call_on_delete
         var.handle = NULL
         with nogil:
             delete_variable(handle, deleter, arg)
@@ -427,7 +427,7 @@ cdef class Engine:
             What a function that was to write `var`, or one it depends on, raised: an
             `OperatorError`, also of the original's type. It is raised once; later functions run.
         """
-        cdef VarHandle handle = _checked_handle(self, var)
+        cdef VarHandle handle = _checked_var_handle(self, var)
         with nogil:
             wait_for_var(handle)
 
@@ -541,14 +541,14 @@ cdef tuple _device_codes(ctx):
     return ctx.device_typeid, ctx.device_id
 
 
-cdef Engine _wrap_default():
+cdef Engine _wrap_default_engine():
     kind = NaiveEngine if is_naive(default_engine()) else ThreadedEngine
     cdef Engine shared = kind.__new__(kind)
     shared.handle = default_engine()
     return shared
 
 
-cdef Engine _shared_engine = _wrap_default()
+cdef Engine _shared_engine = _wrap_default_engine()
 
 
 def get():

@@ -9,7 +9,7 @@ from .records cimport UnlockActions, Engine, Failure, Operator, Pool, Run, Var, 
 cdef Var* make_var(Engine* e) noexcept nogil
 cdef Run* make_run(Engine* e, int n_links) noexcept nogil
 # Free the memory that is kept for new runs and variables.
-cdef void free_blocks(Engine* e) noexcept nogil
+cdef void free_recycled_blocks(Engine* e) noexcept nogil
 # Reset the state that a parent process left in `var` before a fork.
 cdef void reset_after_fork(Engine* e, Var* var) noexcept nogil
 # Return whether no variable appears twice in the two lists.
@@ -23,9 +23,9 @@ cdef bint enqueue_run(
 # Return the first failure stored on the variables of `run`, or NULL.
 cdef Failure* inherited_failure(Engine* e, Run* run) noexcept nogil
 # Return the failure stored on `var`, or NULL if there is none or its error was raised already.
-cdef Failure* failure_on(Var* var) noexcept nogil
+cdef Failure* failure_of_var(Var* var) noexcept nogil
 # Put a run whose variables are granted into its ready queue, or skip it because of a failure.
-cdef void enqueue_or_skip(Engine* e, Run* run, UnlockActions* after) noexcept nogil
+cdef void enqueue_or_skip_run(Engine* e, Run* run, UnlockActions* after) noexcept nogil
 # End a run: release its variables and enqueue the runs that become ready.
 cdef void finish_run(Engine* e, Run* run, Failure* failure, UnlockActions* after) noexcept nogil
 # Release the variables that a run writes before the run is done.
@@ -33,7 +33,7 @@ cdef void release_writes(Engine* e, Run* run, UnlockActions* after) noexcept nog
 # Count the end of a run; signal threads that wait for all runs.
 cdef void count_run_end(Engine* e, uint64_t seq) noexcept nogil
 cdef void release_operator(Engine* e, Operator* opr, UnlockActions* after) noexcept nogil
-cdef Run* take_run(Pool* pool) noexcept nogil
+cdef Run* pop_ready_run(Pool* pool) noexcept nogil
 # Return the error stored on `var`, owned by the caller, and clear it everywhere; NULL for none.
 cdef PyObject* take_error(Engine* e, Var* var) noexcept nogil
 # Return the oldest error of this process that no wait has raised, owned by the caller; NULL for

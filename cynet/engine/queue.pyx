@@ -8,7 +8,7 @@ from libcpp.atomic cimport atomic, memory_order_relaxed, memory_order_release
 
 from .._engine cimport kCopy, kPython
 from .records cimport (
-    Callback, DeferredCallback, Engine, Failure, Link, Operator, Pool, Run, UnlockActions, Var,
+    Callback, DeferredCallback, Engine, Failure, VarLink, Operator, Pool, Run, UnlockActions, Var,
     Waiter, kDelete, kDone, kSpinning, links_of, LINE_BYTES, MAX_GPUS, N_BINS
 )
 from .native cimport aligned_block, free_aligned_block
@@ -35,10 +35,10 @@ cdef Var* make_var(Engine* e) noexcept nogil:
     return var
 
 
-cdef void drop_var(Engine* e, Var* var) noexcept nogil:
+cdef void recycle_var(Engine* e, Var* var) noexcept nogil:
     _set_failure(var, NULL)
     var.engine = NULL
-    var.head = <Link*>e.free_vars
+    var.head = <VarLink*>e.free_vars
     e.free_vars = var
     e.n_vars -= 1
 
@@ -53,7 +53,7 @@ cdef Run* make_run(Engine* e, int n_links) noexcept nogil:
     if run != NULL:
         e.bins[bin] = run.next
     else:
-        size = sizeof(Run) + (<size_t>1 << bin) * sizeof(Link)
+        size = sizeof(Run) + (<size_t>1 << bin) * sizeof(VarLink)
         size = (size + LINE_BYTES - 1) // LINE_BYTES * LINE_BYTES
         run = <Run*>aligned_block(LINE_BYTES, size)
         if run == NULL:
@@ -68,12 +68,12 @@ cdef Run* make_run(Engine* e, int n_links) noexcept nogil:
     return run
 
 
-cdef void drop_run(Engine* e, Run* run) noexcept nogil:
+cdef void recycle_run(Engine* e, Run* run) noexcept nogil:
     run.next = e.bins[run.bin]
     e.bins[run.bin] = run
 
 
-cdef void free_blocks(Engine* e) noexcept nogil:
+cdef void free_recycled_blocks(Engine* e) noexcept nogil:
     cdef Run* run
     cdef Var* var
     cdef int i
@@ -110,19 +110,19 @@ cdef bint are_distinct(
     mark = e.mark
     for i in range(n_const):
         # Marks repeat after 4 billion pushes, so an equal mark proves nothing.
-        if const_vars[i].mark == mark and _contains(const_vars, i, const_vars[i]):
+        if const_vars[i].mark == mark and _contains_var(const_vars, i, const_vars[i]):
             return False
         const_vars[i].mark = mark
     for i in range(n_mutable):
         if mutable_vars[i].mark == mark and (
-                _contains(const_vars, n_const, mutable_vars[i])
-                or _contains(mutable_vars, i, mutable_vars[i])):
+                _contains_var(const_vars, n_const, mutable_vars[i])
+                or _contains_var(mutable_vars, i, mutable_vars[i])):
             return False
         mutable_vars[i].mark = mark
     return True
 
 
-cdef bint _contains(Var* const* vars, int n, const Var* var) noexcept nogil:
+cdef bint _contains_var(Var* const* vars, int n, const Var* var) noexcept nogil:
     cdef int i
     for i in range(n):
         if vars[i] == var:
@@ -133,7 +133,7 @@ cdef bint _contains(Var* const* vars, int n, const Var* var) noexcept nogil:
 cdef bint enqueue_run(
         Engine* e, Run* run, Var* const* const_vars, int n_const, Var* const* mutable_vars,
         int n_mutable) noexcept nogil:
-    cdef Link* link = links_of(run)
+    cdef VarLink* link = links_of(run)
     cdef Var* var
     cdef int i, missing = 0
     for i in range(n_const):
@@ -171,7 +171,7 @@ cdef inline void _add_under_lock(atomic[int]* number, int change) noexcept nogil
     number.store(number.load(memory_order_relaxed) + change, memory_order_release)
 
 
-cdef inline void append_link(Var* var, Link* link) noexcept nogil:
+cdef inline void append_link(Var* var, VarLink* link) noexcept nogil:
     link.next = NULL
     if var.head == NULL:
         var.head = link
@@ -180,9 +180,9 @@ cdef inline void append_link(Var* var, Link* link) noexcept nogil:
     var.tail = link
 
 
-cdef inline void grant_access(Engine* e, Var* var) noexcept nogil:
+cdef inline void grant_var_access(Engine* e, Var* var) noexcept nogil:
     """Grant the variable to the first of its queue: one writer, or all readers before the next."""
-    cdef Link* link = var.head
+    cdef VarLink* link = var.head
     while link != NULL:
         if link.write:
             if var.readers:
@@ -236,7 +236,7 @@ cdef void count_run_end(Engine* e, uint64_t seq) noexcept nogil:
 
 
 cdef void release_variables(Engine* e, Run* run, Failure* failure) noexcept nogil:
-    cdef Link* link = links_of(run)
+    cdef VarLink* link = links_of(run)
     cdef int _
     for _ in range(run.n_links):
         if link.var != NULL:
@@ -244,7 +244,7 @@ cdef void release_variables(Engine* e, Run* run, Failure* failure) noexcept nogi
         link += 1
 
 
-cdef inline void release_link(Engine* e, Run* run, Link* link, Failure* failure) noexcept nogil:
+cdef inline void release_link(Engine* e, Run* run, VarLink* link, Failure* failure) noexcept nogil:
     cdef Var* var = link.var
     if link.write:
         var.readers = 0
@@ -258,11 +258,11 @@ cdef inline void release_link(Engine* e, Run* run, Link* link, Failure* failure)
     if var.waiters != NULL:
         signal_waiters(&var.waiters, run.seq, link.write)
     if var.head != NULL:
-        grant_access(e, var)
+        grant_var_access(e, var)
 
 
 cdef void release_writes(Engine* e, Run* run, UnlockActions* after) noexcept nogil:
-    cdef Link* link = links_of(run)
+    cdef VarLink* link = links_of(run)
     cdef int _
     for _ in range(run.n_links):
         if link.write:
@@ -277,11 +277,11 @@ cdef void finish_run(Engine* e, Run* run, Failure* failure, UnlockActions* after
     if run.opr != NULL:
         release_operator(e, run.opr, after)
     count_run_end(e, run.seq)
-    drop_run(e, run)
+    recycle_run(e, run)
     enqueue_granted(e, after)
 
 
-cdef void enqueue_or_skip(Engine* e, Run* run, UnlockActions* after) noexcept nogil:
+cdef void enqueue_or_skip_run(Engine* e, Run* run, UnlockActions* after) noexcept nogil:
     run.next = NULL
     e.granted_first = e.granted_last = run
     enqueue_granted(e, after)
@@ -295,20 +295,20 @@ cdef void enqueue_granted(Engine* e, UnlockActions* after) noexcept nogil:
         e.granted_first = run.next
         failure = NULL
         if run.kind == kDelete:
-            drop_var(e, links_of(run).var)
+            recycle_var(e, links_of(run).var)
             defer_callback(run.deleter, run.arg, run.seq, after)
-            drop_run(e, run)
+            recycle_run(e, run)
         else:
             if not e.failures.empty():
                 failure = inherited_failure(e, run)
             if failure == NULL:
-                enqueue_ready(pool_of(e, run), run)
+                enqueue_ready(pool_for_run(e, run), run)
             else:
                 release_variables(e, run, failure)
                 if run.opr != NULL:
                     release_operator(e, run.opr, after)
                 defer_callback(run.deleter, run.arg, run.seq, after)
-                drop_run(e, run)
+                recycle_run(e, run)
         run = e.granted_first
 
 
@@ -335,7 +335,7 @@ cdef bint is_run_later(Run* a, Run* b) noexcept nogil:
     return a.seq > b.seq
 
 
-cdef inline Pool* pool_of(Engine* e, Run* run) noexcept nogil:
+cdef inline Pool* pool_for_run(Engine* e, Run* run) noexcept nogil:
     if e.naive:
         return &e.native
     if run.flags & kPython:
@@ -373,7 +373,7 @@ cdef void enqueue_ready(Pool* pool, Run* run) noexcept nogil:
     pool.ready += 1
 
 
-cdef Run* take_run(Pool* pool) noexcept nogil:
+cdef Run* pop_ready_run(Pool* pool) noexcept nogil:
     """Take the ready run of highest priority, the oldest of equals."""
     cdef Run* run
     if pool.ready == 0:
@@ -390,18 +390,18 @@ cdef Run* take_run(Pool* pool) noexcept nogil:
 
 
 cdef Failure* inherited_failure(Engine* e, Run* run) noexcept nogil:
-    cdef Link* link = links_of(run)
+    cdef VarLink* link = links_of(run)
     cdef Failure* failure
     cdef int _
     for _ in range(run.n_links):
-        failure = failure_on(link.var)
+        failure = failure_of_var(link.var)
         if failure != NULL:
             return failure
         link += 1
     return NULL
 
 
-cdef Failure* failure_on(Var* var) noexcept nogil:
+cdef Failure* failure_of_var(Var* var) noexcept nogil:
     cdef Failure* failure = var.failure.load(memory_order_relaxed)
     if failure != NULL and failure.error == NULL:
         _set_failure(var, NULL)

@@ -35,9 +35,9 @@ cdef enum:
 
 ctypedef Failure* FailurePointer
 
-cdef struct Link:
+cdef struct VarLink:
     # A variable of a run; it is in the variable's queue until it is granted.
-    Link* next
+    VarLink* next
     Run* run
     Var* var           # NULL if released before the end of the run
     bint write
@@ -66,8 +66,8 @@ cdef struct Run:
 cdef cppclass Var:
     # One cache line. `pending_writes` and `failure` are read without the lock, written with it.
     # Queue of links not granted: starts with a write, or a read that waits for a running write.
-    Link* head
-    Link* tail
+    VarLink* head
+    VarLink* tail
     Engine* engine
     Waiter* waiters
     atomic[FailurePointer] failure  # error of a failed run; while it is set, functions are skipped
@@ -203,13 +203,13 @@ cdef inline bint has_pending_write(const Var* var) noexcept nogil:
     (deferred.pxd)."""
     return var.epoch == var.engine.epoch and var.pending_writes.load(memory_order_acquire) != 0
 
-cdef inline unsigned writes_of(void* var) noexcept nogil:
+cdef inline unsigned write_count(void* var) noexcept nogil:
     """The number of functions that have written the variable (or failed to), as a version number.
     Stands still while a function that reads or writes the variable runs, which alone may ask."""
     return (<Var*>var).writes
 
-cdef inline unsigned queued_writes(void* handle) noexcept nogil:
-    """`pushed_writes` without deferred calls: only functions in the variable's queue count."""
+cdef inline unsigned queued_write_count(void* handle) noexcept nogil:
+    """`pushed_write_count` without deferred calls: only functions in the variable's queue count."""
     cdef Var* var = <Var*>handle
     cdef unsigned count
     lock(var.engine)
@@ -217,15 +217,15 @@ cdef inline unsigned queued_writes(void* handle) noexcept nogil:
     unlock(var.engine)
     return count
 
-cdef inline unsigned pushed_writes(void* handle) except? 0xffffffff nogil:
+cdef inline unsigned pushed_write_count(void* handle) except? 0xffffffff nogil:
     """The number of pushed functions that write the variable, as a version number."""
     flush_before(handle, False)
-    return queued_writes(handle)
+    return queued_write_count(handle)
 
-cdef inline unsigned expected_writes(void* handle) except? 0xffffffff:
-    """`queued_writes` plus the writes of deferred calls, which stay deferred."""
+cdef inline unsigned expected_write_count(void* handle) except? 0xffffffff:
+    """`queued_write_count` plus the writes of deferred calls, which stay deferred."""
     cdef int noted = count_deferred(handle) if may_be_deferred(handle, False) else 0
-    return queued_writes(handle) + noted
+    return queued_write_count(handle) + noted
 
-cdef inline Link* links_of(Run* run) noexcept nogil:
-    return <Link*>(run + 1)
+cdef inline VarLink* links_of(Run* run) noexcept nogil:
+    return <VarLink*>(run + 1)

@@ -35,7 +35,7 @@ cdef cppclass Shared:
     int64_t* cells
     VarHandle* vars
 
-cdef struct Job:
+cdef struct CellJob:
     Shared* shared
     int action
     int64_t salt
@@ -46,12 +46,12 @@ cdef struct Job:
 
 
 cdef void _free_job(void* arg) noexcept nogil:
-    (<Job*>arg).shared.alive.fetch_sub(1)
+    (<CellJob*>arg).shared.alive.fetch_sub(1)
     free(arg)
 
 
 cdef int _run_job(void* arg, RunContext* context) except -1 nogil:
-    cdef Job* job = <Job*>arg
+    cdef CellJob* job = <CellJob*>arg
     cdef int64_t* cells = job.shared.cells
     cdef uint64_t mixed = <uint64_t>job.salt
     cdef int i
@@ -76,7 +76,7 @@ cdef int _run_job(void* arg, RunContext* context) except -1 nogil:
 
 
 cdef int _run_lending_job(void* arg, RunContext* context, void* token) except -1 nogil:
-    (<Job*>arg).token = token
+    (<CellJob*>arg).token = token
     _run_job(arg, context)
     publish_results(token)
     if not start_thread(_complete_at_gate, arg):
@@ -86,7 +86,7 @@ cdef int _run_lending_job(void* arg, RunContext* context, void* token) except -1
 
 
 cdef void _complete_at_gate(void* arg) noexcept nogil:
-    cdef Job* job = <Job*>arg
+    cdef CellJob* job = <CellJob*>arg
     while not job.shared.gate.load():
         sleep_ns(100 * 1000)
     complete(job.token, NULL)
@@ -136,7 +136,7 @@ cdef class Cells:
         """The cells as a list."""
         return [self.shared.cells[i] for i in range(self.n)]
 
-    def alive(self):
+    def live_job_count(self):
         """Return the number of function arguments that are not freed yet."""
         return self.shared.alive.load()
 
@@ -164,14 +164,14 @@ cdef class Cells:
         """Push one function; action: mix, stamp, gate, wait, fail or lend. With `gpu` it runs as a
         function of that GPU, with `copies` as a copy to it; it touches host memory alone.
         """
-        cdef Job* job
+        cdef CellJob* job
         cdef VarHandle handles[MAX_VARIABLES]
         cdef int i, n_reads = len(reads), n_writes = len(writes)
         cdef int flags = (kInline if inline else kNormal) | (kCopy if copies else kNormal)
         cdef int kind = ("mix", "stamp", "gate", "wait", "fail", "lend").index(action)
         if n_reads + n_writes > MAX_VARIABLES:
             raise ArgumentError(f"at most {MAX_VARIABLES} cells, got {n_reads + n_writes}")
-        job = <Job*>malloc(sizeof(Job))
+        job = <CellJob*>malloc(sizeof(CellJob))
         job.shared = self.shared
         job.action = kind
         job.salt = salt

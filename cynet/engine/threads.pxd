@@ -10,14 +10,14 @@ from .records cimport UnlockActions, Engine, Failure, Run, Var
 ctypedef int (*EnterDevice)(int dev_id, void** stream) noexcept nogil
 
 cdef struct Spin:
-    int64_t until      # 0 before the first call of `spin_on`
+    int64_t until      # 0 before the first call of `may_spin_on`
     int64_t last       # time of the last call
     int64_t yields_at
     bint brief         # other programs use the cores
 
 # Called by a spinning thread; returns false when it should sleep: after `spin_ns`, or after some
 # microseconds if other programs use the cores. `spin.until` is 0 at first.
-cdef bint spin_on(Spin* spin, int64_t spin_ns) noexcept nogil
+cdef bint may_spin_on(Spin* spin, int64_t spin_ns) noexcept nogil
 # Set the function that is called before each function of a GPU (the backend sets it).
 cdef void set_enter_device(EnterDevice enter) noexcept nogil
 # Decide which threads to wake or start for the ready runs. The last act before `unlock`.
@@ -31,7 +31,7 @@ cdef void run_unlock_actions(Engine* e, UnlockActions* after) noexcept nogil
 # Execute a run whose variables are granted on this thread, then release them.
 cdef void run_on_this_thread(Engine* e, Run* run) noexcept nogil
 # Execute all ready runs on this thread (naive engine).
-cdef void run_ready(Engine* e) noexcept nogil
+cdef void drain_ready_runs(Engine* e) noexcept nogil
 # Return a new Failure that takes over the caller's reference to `error`; NULL without memory.
 cdef Failure* new_failure(PyObject* error) noexcept nogil
 # Add a failure to those that no wait has raised. The engine's lock is held.
@@ -39,9 +39,9 @@ cdef void add_failure(Engine* e, Failure* failure) noexcept nogil
 # Return whether this thread is a worker of an engine.
 cdef bint is_on_worker() noexcept nogil
 # Begin (or end) a wait of this worker thread; meanwhile another thread runs in its place.
-cdef void set_waiting(bint waits) noexcept nogil
+cdef void set_worker_waiting(bint waits) noexcept nogil
 # Return whether the maximum number of functions of this worker's pool already wait for others.
-cdef bint nests_too_deep() noexcept nogil
+cdef bint is_nested_too_deep() noexcept nogil
 # Return whether a function on this thread reads or writes `var` (with `write`: writes it).
 cdef bint is_held_by_thread(Var* var, bint write) noexcept nogil
 # Return whether a function of this engine runs on this thread.
@@ -53,4 +53,4 @@ cdef int count_threads(Engine* e) noexcept nogil
 # Let threads end once nothing is left to run; does not wait.
 cdef void retire_threads(Engine* e) noexcept nogil
 # Reset the pools in a forked child process; its only thread is no worker.
-cdef void after_fork(Engine* e) noexcept nogil
+cdef void reset_at_fork(Engine* e) noexcept nogil

@@ -12,7 +12,7 @@ from libcpp.atomic cimport atomic, memory_order_relaxed, memory_order_release
 from libcpp.vector cimport vector
 
 from .records cimport (
-    DeferredCallback, Engine, Failure, Link, Pool, Run, RunAsyncFn, UnlockActions, Var, Worker,
+    DeferredCallback, Engine, Failure, VarLink, Pool, Run, RunAsyncFn, UnlockActions, Var, Worker,
     clear_actions, kAsync, links_of, lock, unlock, MAX_WAITING
 )
 from .native cimport (
@@ -20,8 +20,8 @@ from .native cimport (
     PyGILState_STATE, PyThreadState, cpu_relax, holds_gil, now_ns, sleep_ns, sleep_on, start_thread,
     thread_yield
 )
-from .queue cimport count_run_end, finish_run, take_run
-from .trace cimport begin_time_of_function, label_thread, note_function
+from .queue cimport count_run_end, finish_run, pop_ready_run
+from .trace cimport now_if_function_traced, label_thread, note_function
 from .._typedefs cimport RunContext, kGPU
 
 from ..base.errors import OperatorError, describe_error, user_traceback, wrap_error
@@ -36,12 +36,12 @@ cdef int64_t BRIEF_SPIN_FACTOR = 32  # for this multiple of the lost time spins 
 cdef int64_t MAX_BRIEF_NS = 500 * 1000 * 1000  # longest time that spins stay brief
 cdef atomic[int64_t] _brief_until
 
-cdef struct Frame:
+cdef struct RunFrame:
     # A function that runs on this thread. `run` is NULL if it is asynchronous: the Run may end
     # first.
     Run* run
     Engine* engine
-    Frame* outer
+    RunFrame* outer
 
 cdef extern from *:
     """
@@ -58,7 +58,7 @@ cdef extern from *:
     int bulk_count
 
 
-cdef EnterDevice _enter_device = NULL
+cdef EnterDevice _enter_device = NULL  # enters a GPU's context; NULL without GPUs
 
 
 cdef void set_enter_device(EnterDevice enter) noexcept nogil:
@@ -68,7 +68,7 @@ cdef void set_enter_device(EnterDevice enter) noexcept nogil:
 
 # ---- errors of functions
 
-cdef int _raise_pending() except -1:
+cdef int _raise_pending_error() except -1:
     return -1
 
 
@@ -79,7 +79,7 @@ cdef object _caught_exception(const char* name):
         error = OperatorError("a native function reported failure without an exception")
     else:
         try:
-            _raise_pending()
+            _raise_pending_error()
         except BaseException as raised:
             error = raised
         error.__traceback__ = user_traceback(error.__traceback__) or error.__traceback__
@@ -105,10 +105,10 @@ cdef Failure* _catch_error(const char* name) noexcept with gil:
 
 # ---- executing
 
-cdef bint _execute(Run* run, int worker, Failure** failure) noexcept nogil:
+cdef bint _execute_run(Run* run, int worker, Failure** failure) noexcept nogil:
     """Execute a run; return whether it is done. False: `complete` ends it, perhaps already."""
     cdef RunContext context
-    cdef Frame frame
+    cdef RunFrame frame
     cdef bint asynchronous = run.kind == kAsync
     cdef int64_t begin
     cdef int code = 0
@@ -118,21 +118,21 @@ cdef bint _execute(Run* run, int worker, Failure** failure) noexcept nogil:
     context.stream = NULL
     context.worker = worker
     frame.engine = run.engine
-    frame.outer = <Frame*>this_frame
+    frame.outer = <RunFrame*>this_frame
     failure[0] = NULL
     if run.dev_type == kGPU and _enter_device != NULL:
         code = _enter_device(run.dev_id, &context.stream)
     if code == 0:
         frame.run = <Run*>NULL if asynchronous else run
-        _set_frame(&frame)
-        begin = begin_time_of_function(&name)
+        _set_this_frame(&frame)
+        begin = now_if_function_traced(&name)
         if asynchronous:
             code = (<RunAsyncFn>run.fn)(run.arg, &context, run)
         else:
             code = run.fn(run.arg, &context)
         if begin:
             note_function(name, True, begin, &context)
-        _set_frame(frame.outer)
+        _set_this_frame(frame.outer)
         if asynchronous and code == 0:
             return False
     if code == -1:
@@ -142,7 +142,7 @@ cdef bint _execute(Run* run, int worker, Failure** failure) noexcept nogil:
     return True
 
 
-cdef inline void _set_frame(Frame* frame) noexcept nogil:
+cdef inline void _set_this_frame(RunFrame* frame) noexcept nogil:
     global this_frame
     this_frame = frame
 
@@ -157,20 +157,20 @@ cdef void add_failure(Engine* e, Failure* failure) noexcept nogil:
 cdef void run_on_this_thread(Engine* e, Run* run) noexcept nogil:
     _run_and_finish(e, run)
     if e.naive:
-        run_ready(e)
+        drain_ready_runs(e)
 
 
-cdef void run_ready(Engine* e) noexcept nogil:
-    _run_ready_of(e, &e.native)
+cdef void drain_ready_runs(Engine* e) noexcept nogil:
+    _drain_pool(e, &e.native)
 
 
-cdef void _run_ready_of(Engine* e, Pool* pool) noexcept nogil:
+cdef void _drain_pool(Engine* e, Pool* pool) noexcept nogil:
     cdef UnlockActions after
     cdef Run* run
     clear_actions(&after)
     while pool.published.load():
         lock(e)
-        run = take_run(pool)
+        run = pop_ready_run(pool)
         plan_wakeups(e, &after)
         unlock(e)
         run_unlock_actions(e, &after)
@@ -182,7 +182,7 @@ cdef void _run_and_finish(Engine* e, Run* run) noexcept nogil:
     cdef UnlockActions after
     cdef Failure* failure
     clear_actions(&after)
-    if not _execute(run, 0, &failure):
+    if not _execute_run(run, 0, &failure):
         return
     lock(e)
     if run.epoch == e.epoch:
@@ -311,7 +311,7 @@ cdef void _start_worker(Engine* e, Pool* pool) noexcept nogil:
     alone = pool.active <= 0 and (pool.threads == 0 or pool == &e.python)
     unlock(e)
     if alone:  # no thread can be created and all others wait: run on this one
-        _run_ready_of(e, pool)
+        _drain_pool(e, pool)
 
 
 cdef void _run_worker(void* arg) noexcept nogil:
@@ -322,7 +322,7 @@ cdef void _run_worker(void* arg) noexcept nogil:
     cdef Pool* pool = worker.pool
     cdef PyGILState_STATE state = PyGILState_Ensure()
     cdef PyThreadState* saved = PyEval_SaveThread()
-    _set_worker(worker)
+    _set_this_worker(worker)
     lock(e)
     if e.free_indices.empty():
         e.next_index += 1
@@ -338,13 +338,13 @@ cdef void _run_worker(void* arg) noexcept nogil:
     e.free_indices.push_back(worker.index)
     pool.threads -= 1
     unlock(e)
-    _set_worker(NULL)
+    _set_this_worker(NULL)
     del worker
     PyEval_RestoreThread(saved)
     PyGILState_Release(state)
 
 
-cdef inline void _set_worker(Worker* worker) noexcept nogil:
+cdef inline void _set_this_worker(Worker* worker) noexcept nogil:
     global this_worker
     this_worker = worker
 
@@ -358,12 +358,12 @@ cdef bint _serve_pool(Engine* e, Pool* pool, Worker* worker) noexcept nogil:
     while True:
         run = NULL
         if pool.active <= pool.limit and not e.closing:
-            run = take_run(pool)
+            run = pop_ready_run(pool)
         if run != NULL:
             plan_wakeups(e, &after)
             unlock(e)
             run_unlock_actions(e, &after)
-            if _execute(run, worker.index, &failure):
+            if _execute_run(run, worker.index, &failure):
                 if this_worker != worker:
                     return False
                 lock(e)
@@ -396,7 +396,7 @@ cdef bint _spin_for_run(Engine* e, Pool* pool, UnlockActions* after) noexcept no
     while not pool.published.load(memory_order_relaxed):
         cpu_relax()
         spins += 1
-        if spins % 32 == 0 and not spin_on(&spin, pool.spin_ns):
+        if spins % 32 == 0 and not may_spin_on(&spin, pool.spin_ns):
             found = False
             break
     lock(e)
@@ -447,7 +447,7 @@ cdef bint _sleep_until_called(
 
 # ---- spinning
 
-cdef bint spin_on(Spin* spin, int64_t spin_ns) noexcept nogil:
+cdef bint may_spin_on(Spin* spin, int64_t spin_ns) noexcept nogil:
     cdef int64_t now = now_ns()
     if spin.until == 0:
         spin.brief = now < _brief_until.load(memory_order_relaxed)
@@ -471,12 +471,12 @@ cdef bint is_on_worker() noexcept nogil:
     return this_worker != NULL
 
 
-cdef bint nests_too_deep() noexcept nogil:
+cdef bint is_nested_too_deep() noexcept nogil:
     cdef Worker* worker = <Worker*>this_worker
     return worker != NULL and worker.pool.waiting.load() >= MAX_WAITING
 
 
-cdef void set_waiting(bint waits) noexcept nogil:
+cdef void set_worker_waiting(bint waits) noexcept nogil:
     cdef Worker* worker = <Worker*>this_worker
     cdef UnlockActions after
     cdef Engine* e = worker.engine
@@ -490,8 +490,8 @@ cdef void set_waiting(bint waits) noexcept nogil:
 
 
 cdef bint is_held_by_thread(Var* var, bint write) noexcept nogil:
-    cdef Frame* frame = <Frame*>this_frame
-    cdef Link* link
+    cdef RunFrame* frame = <RunFrame*>this_frame
+    cdef VarLink* link
     cdef int _
     while frame != NULL:
         if frame.run != NULL:
@@ -505,7 +505,7 @@ cdef bint is_held_by_thread(Var* var, bint write) noexcept nogil:
 
 
 cdef bint is_inside_engine(Engine* e) noexcept nogil:
-    cdef Frame* frame = <Frame*>this_frame
+    cdef RunFrame* frame = <RunFrame*>this_frame
     while frame != NULL:
         if frame.engine == e:
             return True
@@ -525,7 +525,7 @@ cdef void stop_threads(Engine* e, int64_t patience_ns) noexcept nogil:
         saved = PyEval_SaveThread()
     lock(e)
     e.closing = True
-    _dismiss_all(e, &after)
+    _dismiss_all_workers(e, &after)
     unlock(e)
     run_unlock_actions(e, &after)
     while True:
@@ -539,7 +539,7 @@ cdef void stop_threads(Engine* e, int64_t patience_ns) noexcept nogil:
         PyEval_RestoreThread(saved)
 
 
-cdef void _dismiss_all(Engine* e, UnlockActions* after) noexcept nogil:
+cdef void _dismiss_all_workers(Engine* e, UnlockActions* after) noexcept nogil:
     _dismiss_workers(&e.native, after)
     _dismiss_workers(&e.python, after)
     for pool in e.gpus:
@@ -572,14 +572,14 @@ cdef void retire_threads(Engine* e) noexcept nogil:
     clear_actions(&after)
     lock(e)
     e.retiring = True
-    _dismiss_all(e, &after)
+    _dismiss_all_workers(e, &after)
     unlock(e)
     run_unlock_actions(e, &after)
 
 
-cdef void after_fork(Engine* e) noexcept nogil:
-    _set_worker(NULL)
-    _set_frame(NULL)  # the function that forked runs on in the parent process
+cdef void reset_at_fork(Engine* e) noexcept nogil:
+    _set_this_worker(NULL)
+    _set_this_frame(NULL)  # the function that forked runs on in the parent process
     e.epoch += 1
     e.pending = 0
     e.guests = 0

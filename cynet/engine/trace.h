@@ -33,7 +33,7 @@ struct Record {
   int64_t unused;
 };
 
-struct Total {
+struct RecordTotal {
   int64_t count = 0, sum = 0, least = 0, maximum = 0;
 
   void add(int64_t value) {
@@ -45,17 +45,17 @@ struct Total {
 };
 
 // name, node, category, kind, backward
-using Key = std::tuple<const char*, const char*, const char*, int, int>;
+using Key = std::tuple<const char*, const char*, const char*, int, int>;  // of the sums of records
 
 // The last records of one thread, and the sums of overwritten records.
-struct Ring {
+struct RecordRing {
   std::atomic<bool> held{false};
   std::vector<Record> records;
-  uint64_t count = 0;        // records made
-  uint64_t counted_from = 0; // records before this one are not in the sums
-  int64_t last = 0;          // end of the last record on a device
-  std::map<Key, Total> folded;
-  int64_t thread = 0;        // the system's id of the thread
+  uint64_t count = 0;  // records made
+  uint64_t counted_from = 0;  // records before this one are not in the sums
+  int64_t last = 0;  // end of the last record on a device
+  std::map<Key, RecordTotal> folded;
+  int64_t thread = 0;  // the system's id of the thread
   char label[48] = "";
   bool alive = true;
 
@@ -69,25 +69,25 @@ struct Ring {
 inline Key key_of(const Record& r) { return Key(r.name, r.node, r.category, r.kind, r.backward); }
 
 // Returns the amount that is summed: a counter's value, else the duration.
-inline int64_t amount_of(const Record& r, int counter) {
+inline int64_t summed_amount(const Record& r, int counter) {
   return r.kind == counter ? r.value : r.end - r.begin;
 }
 
-struct State {
+struct TraceState {
   std::mutex guard;  // guards the list of rings and the texts
-  std::vector<Ring*> rings;
+  std::vector<RecordRing*> rings;
   std::unordered_set<std::string> texts;  // interned texts; a set's elements keep their addresses
   std::atomic<size_t> capacity{size_t(1) << 16};
   std::atomic<int64_t> dropped{0};  // number of records dropped for want of memory
 };
 
-inline State& state() {
-  static State* s = new State();  // never freed: threads may end after main does
+inline TraceState& state() {
+  static TraceState* s = new TraceState();  // never freed: threads may end after main does
   return *s;
 }
 
 struct ThreadSlot {
-  Ring* ring = nullptr;
+  RecordRing* ring = nullptr;
   bool over = false;
   char label[48] = "";
   ~ThreadSlot() {
@@ -105,11 +105,11 @@ inline ThreadSlot& thread_slot() {
   return m;
 }
 
-inline Ring* ring_of_thread() noexcept {
+inline RecordRing* this_thread_ring() noexcept {
   ThreadSlot& m = thread_slot();
   if (m.ring != nullptr || m.over) return m.ring;
   try {
-    Ring* ring = new Ring();
+    RecordRing* ring = new RecordRing();
     try {
       ring->records.resize(state().capacity.load());
       std::lock_guard<std::mutex> held(state().guard);
@@ -129,14 +129,14 @@ inline Ring* ring_of_thread() noexcept {
   return m.ring;
 }
 
-inline void write(const Record& record, int counter) noexcept {
-  Ring* ring = ring_of_thread();
+inline void append_record(const Record& record, int counter) noexcept {
+  RecordRing* ring = this_thread_ring();
   if (ring == nullptr) return;
   ring->lock();
   Record& place = ring->records[ring->count % ring->records.size()];
   if (ring->count >= ring->records.size() + ring->counted_from) {
     try {
-      ring->folded[key_of(place)].add(amount_of(place, counter));
+      ring->folded[key_of(place)].add(summed_amount(place, counter));
     } catch (...) {
       state().dropped.fetch_add(1);
     }
@@ -148,7 +148,7 @@ inline void write(const Record& record, int counter) noexcept {
 }
 
 // Returns the end of the last record of this thread on a device; 0 if there is none.
-inline int64_t last_end() noexcept {
+inline int64_t last_device_end() noexcept {
   ThreadSlot& m = thread_slot();
   return m.ring == nullptr ? 0 : m.ring->last;
 }
@@ -171,10 +171,10 @@ inline const char* intern_text(const char* text) noexcept {
 inline void set_capacity(size_t n) { state().capacity.store(n); }
 
 // Drops all records, or only resets the sums.
-inline void clear(bool all) {
+inline void clear_records(bool all) {
   std::lock_guard<std::mutex> held(state().guard);
-  std::vector<Ring*> live;
-  for (Ring* ring : state().rings) {
+  std::vector<RecordRing*> live;
+  for (RecordRing* ring : state().rings) {
     if (all && !ring->alive) {
       delete ring;
       continue;
@@ -193,17 +193,17 @@ inline void clear(bool all) {
   if (all) state().dropped.store(0);
 }
 
-struct Thread {
+struct ThreadRecords {
   int64_t thread;
   std::string label;
   uint64_t lost;  // records that were overwritten
   std::vector<Record> records;
 };
 
-inline void read(std::vector<Thread>* out) {
+inline void copy_records(std::vector<ThreadRecords>* out) {
   std::lock_guard<std::mutex> held(state().guard);
-  for (Ring* ring : state().rings) {
-    Thread thread;
+  for (RecordRing* ring : state().rings) {
+    ThreadRecords thread;
     ring->lock();
     const size_t size = ring->records.size();
     thread.thread = ring->thread;
@@ -216,13 +216,13 @@ inline void read(std::vector<Thread>* out) {
   }
 }
 
-inline void read_totals(std::map<Key, Total>* out, int counter) {
+inline void read_totals(std::map<Key, RecordTotal>* out, int counter) {
   std::lock_guard<std::mutex> held(state().guard);
-  for (Ring* ring : state().rings) {
+  for (RecordRing* ring : state().rings) {
     ring->lock();
     for (const auto& each : ring->folded) {
-      Total& total = (*out)[each.first];
-      const Total& more = each.second;
+      RecordTotal& total = (*out)[each.first];
+      const RecordTotal& more = each.second;
       total.least = total.count ? std::min(total.least, more.least) : more.least;
       total.maximum = total.count ? std::max(total.maximum, more.maximum) : more.maximum;
       total.sum += more.sum;
@@ -232,7 +232,7 @@ inline void read_totals(std::map<Key, Total>* out, int counter) {
     const uint64_t oldest = ring->count > size ? ring->count - size : 0;
     for (uint64_t i = std::max(oldest, ring->counted_from); i < ring->count; ++i) {
       const Record& record = ring->records[i % size];
-      (*out)[key_of(record)].add(amount_of(record, counter));
+      (*out)[key_of(record)].add(summed_amount(record, counter));
     }
     ring->unlock();
   }

@@ -1,7 +1,7 @@
 """The profiler's records of each thread: which function ran when.
 
 Promises:
-- Where nothing is traced, `begin_time` is one look at a number.
+- Where nothing is traced, `now_if_traced` is one look at a number.
 - A record takes neither the GIL nor memory, but for the first one of a thread. Each thread has
   capacity for a number of them; older ones stay in the sums.
 - Interned texts (`interned_text`) are never freed; only names in traces are interned.
@@ -29,7 +29,7 @@ cdef enum:  # bits of the kinds of records that are traced
 cdef int tracing    # bits of the kinds that are traced now
 
 # Return the time if one of the kinds `what` is traced, else 0.
-cdef inline int64_t begin_time(int what) noexcept nogil:
+cdef inline int64_t now_if_traced(int what) noexcept nogil:
     if trace_load(&tracing) & what == 0:
         return 0
     return now_ns()
@@ -40,7 +40,7 @@ cdef const char* interned_text(const char* text) noexcept nogil
 cdef void note_operator(const char* name, const char* node, bint backward, int64_t begin,
                         const RunContext* context) noexcept nogil
 # Return the time and intern `name` if functions of the engine are traced, else 0.
-cdef int64_t begin_time_of_function(const char** name) noexcept nogil
+cdef int64_t now_if_function_traced(const char** name) noexcept nogil
 # Record a function of the engine; with `unless_noted` only if it has recorded nothing itself.
 cdef void note_function(const char* name, bint unless_noted, int64_t begin,
                         const RunContext* context) noexcept nogil

@@ -18,23 +18,23 @@ cdef extern from "trace.h" namespace "cynet_trace" nogil:
         const char* node
         const char* category
         int16_t dev_type, dev_id, kind, backward
-    cppclass Thread:
+    cppclass ThreadRecords:
         int64_t thread
         string label
         uint64_t lost
         vector[Record] records
-    cppclass Total:
+    cppclass RecordTotal:
         int64_t count, sum, least, maximum
     cppclass Key:
         pass
-    void write(const Record& record, int counter)
-    int64_t last_end()
+    void append_record(const Record& record, int counter)
+    int64_t last_device_end()
     const char* intern_text(const char* text)
     void c_label_thread "cynet_trace::label_thread" (const char* kind, int number)
     void c_set_capacity "cynet_trace::set_capacity" (size_t n)
-    void c_clear "cynet_trace::clear" (bint all)
-    void c_read "cynet_trace::read" (vector[Thread]* out) except +
-    void read_totals(map[Key, Total]* out, int counter) except +
+    void c_clear "cynet_trace::clear_records" (bint all)
+    void c_read "cynet_trace::copy_records" (vector[ThreadRecords]* out) except +
+    void read_totals(map[Key, RecordTotal]* out, int counter) except +
     int64_t c_dropped "cynet_trace::dropped_records" ()
     void before_fork()
     void after_fork_parent()
@@ -60,8 +60,8 @@ cdef enum:  # kinds of records
     MARK = 2  # a point in time
     COUNTER = 3  # a counter's value
 
-cdef int tracing = 0
-cdef int _chosen_kinds = SYMBOLIC | IMPERATIVE | MEMORY | SPANS | OBJECTS
+cdef int tracing = 0  # bits of the kinds that are traced now
+cdef int _chosen_kinds = SYMBOLIC | IMPERATIVE | MEMORY | SPANS | OBJECTS  # traced while on
 
 SPANS_TRACED = []  # not empty while spans are traced; saves the making of names otherwise
 
@@ -81,7 +81,7 @@ cdef inline void _note_record(int kind, const char* name, const char* node, cons
     record.name, record.node, record.category = name, node, category
     record.dev_type, record.dev_id = dev_type, dev_id
     record.kind, record.backward = kind, backward
-    write(record, COUNTER)
+    append_record(record, COUNTER)
 
 
 cdef inline void _note_run(const char* name, const char* node, const char* category, bint backward,
@@ -100,7 +100,7 @@ cdef void note_operator(const char* name, const char* node, bint backward, int64
     _note_run(name, node, b"operator", backward, begin, context)
 
 
-cdef int64_t begin_time_of_function(const char** name) noexcept nogil:
+cdef int64_t now_if_function_traced(const char** name) noexcept nogil:
     if trace_load(&tracing) & IMPERATIVE == 0:
         return 0
     if name[0] == NULL:
@@ -111,7 +111,7 @@ cdef int64_t begin_time_of_function(const char** name) noexcept nogil:
 
 cdef void note_function(const char* name, bint unless_noted, int64_t begin,
                         const RunContext* context) noexcept nogil:
-    if not unless_noted or last_end() < begin:
+    if not unless_noted or last_device_end() < begin:
         _note_run(name, NULL, b"engine", False, begin, context)
 
 
@@ -200,10 +200,10 @@ def choose_kinds(bint symbolic, bint imperative, bint memory, bint spans):
     _chosen_kinds = (SYMBOLIC * symbolic | IMPERATIVE * imperative | MEMORY * memory | SPANS * spans
                      | OBJECTS)
     if trace_load(&tracing):
-        set_running(True)
+        switch_tracing(True)
 
 
-def set_running(bint on):
+def switch_tracing(bint on):
     """Start or stop tracing."""
     trace_store(&tracing, _chosen_kinds if on else 0, RELAXED)
     SPANS_TRACED[:] = [True] if on and _chosen_kinds & SPANS else []
@@ -251,7 +251,7 @@ def records():
     overwritten records, and the others: (kind, name, node, category, backward, begin, end, value,
     device type or -1, device id).
     """
-    cdef vector[Thread] threads
+    cdef vector[ThreadRecords] threads
     cdef Record* each
     cdef size_t i, k
     with nogil:
@@ -274,7 +274,7 @@ def totals():
     Returns list of tuple: (kind, name, node, category, backward, count, sum, least, most):
     nanoseconds, of counters their values.
     """
-    cdef map[Key, Total] sums
+    cdef map[Key, RecordTotal] sums
     with nogil:
         read_totals(&sums, COUNTER)
     return [(kind_of(pair.first), _str(name_of(pair.first)), _str(node_of(pair.first)),

@@ -21,10 +21,10 @@ from .native cimport (
 )
 from .queue cimport reset_after_fork, take_error
 from .threads cimport (
-    Spin, is_held_by_thread, is_inside_engine, is_on_worker, nests_too_deep, plan_wakeups,
-    run_unlock_actions, set_waiting, spin_on
+    Spin, is_held_by_thread, is_inside_engine, is_on_worker, is_nested_too_deep, plan_wakeups,
+    run_unlock_actions, set_worker_waiting, may_spin_on
 )
-from .trace cimport SPANS, begin_time, note_wait
+from .trace cimport SPANS, now_if_traced, note_wait
 
 from ..base.errors import CynetError, NestingError
 
@@ -83,8 +83,8 @@ cdef int _wait_in_list(Engine* e, Waiter** waiters, bint reads, int64_t remainin
     cdef int code
     if e.closing:
         unlock(e)
-        return _refuse_stopped()
-    if nests_too_deep():
+        return _refuse_stopped_engine()
+    if is_nested_too_deep():
         unlock(e)
         return _refuse_deep_nesting()
     clear_actions(&after)
@@ -145,7 +145,7 @@ cdef int _refuse_wait(const char* what) except -1 nogil:
             f"a function that the engine runs waits for {what.decode()}: it would wait for itself")
 
 
-cdef int _refuse_stopped() except -1 nogil:
+cdef int _refuse_stopped_engine() except -1 nogil:
     with gil:
         raise CynetError("the engine has stopped: what is still pending will not run")
 
@@ -162,16 +162,16 @@ cdef int _spin_or_sleep(Waiter* waiter) noexcept nogil:
     """Return 0 if done in the spin, 1 if done after a sleep, -1 if a signal handler raised."""
     cdef bint worker = is_on_worker()
     cdef PyThreadState* saved = NULL
-    cdef int64_t begin = begin_time(SPANS)
+    cdef int64_t begin = now_if_traced(SPANS)
     cdef int code = 0
     if holds_gil():
         saved = PyEval_SaveThread()
     if worker:
-        set_waiting(True)
+        set_worker_waiting(True)
     if not _spin_on_waiter(waiter):
         code = _sleep_on_waiter(waiter, not worker)
     if worker:
-        set_waiting(False)
+        set_worker_waiting(False)
     if begin:
         note_wait(begin)
     if saved != NULL:
@@ -186,7 +186,7 @@ cdef bint _spin_on_waiter(Waiter* waiter) noexcept nogil:
     while waiter.state.load(memory_order_acquire) != kDone:
         cpu_relax()
         spins += 1
-        if spins % 32 == 0 and not spin_on(&spin, SPIN_NS):
+        if spins % 32 == 0 and not may_spin_on(&spin, SPIN_NS):
             return False
     return True
 
@@ -203,11 +203,11 @@ cdef int _sleep_on_waiter(Waiter* waiter, bint interruptible) noexcept nogil:
         waiter.guard.unlock()
         if waiter.state.load() == kDone:
             return 1
-        if interruptible and _signal_raised():
+        if interruptible and _has_signal_raised():
             return -1
 
 
-cdef bint _signal_raised() noexcept nogil:
+cdef bint _has_signal_raised() noexcept nogil:
     cdef PyGILState_STATE state = PyGILState_Ensure()
     cdef int code = PyErr_CheckSignals()
     PyGILState_Release(state)

@@ -92,7 +92,7 @@ class ArenaLease:
         self.holder: ExecutorRef | None = holder
         self.pending = False
 
-    def is_waited_for(self, other: ExecutorRef | None) -> bool:
+    def is_pending_for_other(self, other: ExecutorRef | None) -> bool:
         """Return whether an executor other than `other` has a pending backward on this memory."""
         alive = self.holder is not None and self.holder() is not None
         return self.pending and alive and self.holder is not other
@@ -106,15 +106,15 @@ class ArenaPool:
         self._recorded: list[ArenaLease] = []
         self._lock = threading.Lock()
 
-    def _drop_finished(self) -> None:
+    def _drop_finished_leases(self) -> None:
         # Release the recorded outputs that have no pending backward.
-        stay = [each for each in self._recorded if each.is_waited_for(None)]
+        stay = [each for each in self._recorded if each.is_pending_for_other(None)]
         for each in self._recorded:
             if each not in stay:
                 each.holder = each.array = None
         self._recorded = stay
 
-    def keep_outputs(self, holder: ExecutorRef, outputs: list[Any]) -> ArenaLease:
+    def lease_outputs(self, holder: ExecutorRef, outputs: list[Any]) -> ArenaLease:
         """Return an ArenaLease for the outputs of a run that autograd recorded; ends the previous
         lease.
 
@@ -125,11 +125,11 @@ class ArenaPool:
         outputs : list of NDArray
         """
         with self._lock:
-            self._drop_finished()
+            self._drop_finished_leases()
             self._recorded.append(ArenaLease(holder, outputs))
             return self._recorded[-1]
 
-    def take(self, holder: ExecutorRef, size: int, ctx: Context) -> ArenaLease:
+    def lease_arena(self, holder: ExecutorRef, size: int, ctx: Context) -> ArenaLease:
         """Return an ArenaLease of an array of at least `size` bytes; ends the previous lease.
 
         Parameters
@@ -140,8 +140,8 @@ class ArenaPool:
         ctx : Context
         """
         with self._lock:
-            self._drop_finished()
-            busy = [each for each in self._leases if each.is_waited_for(holder)]
+            self._drop_finished_leases()
+            busy = [each for each in self._leases if each.is_pending_for_other(holder)]
             free = [each for each in self._leases if each not in busy]
             free.sort(key=lambda lease: lease.array.size)
             fits = free and free[-1].array.size >= size

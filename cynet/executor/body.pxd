@@ -34,13 +34,13 @@ cdef class BodyPlan:
     cdef PlanRun run             # state of the present run, which its steps read
 
     # Set the address of a variable, output, output gradient, gradient, or of other values.
-    cdef void put_variable(self, size_t i, void* at) noexcept nogil
-    cdef void put_output(self, size_t i, void* at) noexcept nogil
-    cdef void put_head(self, size_t i, void* at) noexcept nogil
-    cdef void put_grad(self, size_t i, void* at) noexcept nogil
-    cdef void put_arena(self, void* at) noexcept nogil
-    cdef void put_saved(self, void* at) noexcept nogil
-    cdef void _set_slot(self, size_t slot, void* at) noexcept nogil
+    cdef void set_variable_address(self, size_t i, void* at) noexcept nogil
+    cdef void set_output_address(self, size_t i, void* at) noexcept nogil
+    cdef void set_head_address(self, size_t i, void* at) noexcept nogil
+    cdef void set_grad_address(self, size_t i, void* at) noexcept nogil
+    cdef void set_arena_address(self, void* at) noexcept nogil
+    cdef void set_saved_address(self, void* at) noexcept nogil
+    cdef void _set_slot_address(self, size_t slot, void* at) noexcept nogil
     # Prepare a run of the operator: derive the seed of the body's random numbers.
     cdef void begin_run(self, OpContext* ctx) noexcept nogil
     # Run forward or backward of iteration t; `outer` is the Operator that does so.

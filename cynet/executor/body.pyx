@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint64_t
 
-from .._executor cimport Plan, failed_step, run_step
+from .._executor cimport Plan, failed_step_text, run_step
 from .._resource cimport kRandom
 from ..operator._base cimport OpContext, Operator
 from .placeholders cimport placeholder_number
@@ -70,7 +70,7 @@ cdef class BodyPlan:
                        for forward, positions in steps_of.items()]
         return 0
 
-    cdef void _set_slot(self, size_t slot, void* at) noexcept nogil:
+    cdef void _set_slot_address(self, size_t slot, void* at) noexcept nogil:
         cdef AddressSlots* spots = &self.slots[slot]
         cdef size_t i
         if spots.at == at:
@@ -79,23 +79,23 @@ cdef class BodyPlan:
         for i in range(spots.spots.size()):
             self.tables.blobs[spots.spots[i].blob].data = <char*>at + spots.spots[i].offset
 
-    cdef void put_variable(self, size_t i, void* at) noexcept nogil:
-        self._set_slot(i, at)
+    cdef void set_variable_address(self, size_t i, void* at) noexcept nogil:
+        self._set_slot_address(i, at)
 
-    cdef void put_output(self, size_t i, void* at) noexcept nogil:
-        self._set_slot(self.n_variables + i, at)
+    cdef void set_output_address(self, size_t i, void* at) noexcept nogil:
+        self._set_slot_address(self.n_variables + i, at)
 
-    cdef void put_head(self, size_t i, void* at) noexcept nogil:
-        self._set_slot(self.n_variables + self.n_outputs + i, at)
+    cdef void set_head_address(self, size_t i, void* at) noexcept nogil:
+        self._set_slot_address(self.n_variables + self.n_outputs + i, at)
 
-    cdef void put_grad(self, size_t i, void* at) noexcept nogil:
-        self._set_slot(self.n_variables + 2 * self.n_outputs + i, at)
+    cdef void set_grad_address(self, size_t i, void* at) noexcept nogil:
+        self._set_slot_address(self.n_variables + 2 * self.n_outputs + i, at)
 
-    cdef void put_arena(self, void* at) noexcept nogil:
-        self._set_slot(2 * (self.n_variables + self.n_outputs), at)
+    cdef void set_arena_address(self, void* at) noexcept nogil:
+        self._set_slot_address(2 * (self.n_variables + self.n_outputs), at)
 
-    cdef void put_saved(self, void* at) noexcept nogil:
-        self._set_slot(2 * (self.n_variables + self.n_outputs) + 1, at)
+    cdef void set_saved_address(self, void* at) noexcept nogil:
+        self._set_slot_address(2 * (self.n_variables + self.n_outputs) + 1, at)
 
     cdef void begin_run(self, OpContext* ctx) noexcept nogil:
         cdef uint64_t key
@@ -129,9 +129,9 @@ cdef class BodyPlan:
 
     cdef int _raise_run_error(self, int64_t t) except -1:
         try:
-            _raise_pending()
+            _raise_pending_error()
         except BaseException as error:
-            step = failed_step(self.tables, self.run.current)
+            step = failed_step_text(self.tables, self.run.current)
             raised = wrap_error(error, f"run {t} of a body: {step}: {describe_error(error)}")
         raise raised
 
@@ -156,6 +156,6 @@ cdef class BodyPlan:
         return self.plan.profile()
 
 
-cdef int _raise_pending() except -1:
+cdef int _raise_pending_error() except -1:
     """Raise the exception that is already set in this thread."""
     return -1

@@ -101,7 +101,7 @@ class NodeExecutor(Executor):
             if grad is not None:
                 autograd.mark_variables([views[name]], [grad], self._grad_req[name])
         with scope(train_mode=bool(is_train)):
-            values = self._run({**views, **self.aux_dict})
+            values = self._run_nodes({**views, **self.aux_dict})
             results = self._made = [values[entry] for entry in self._symbol.entries]
         with autograd.pause():
             for i, made in enumerate(results):
@@ -112,7 +112,7 @@ class NodeExecutor(Executor):
         self.has_run, self._training = True, bool(is_train)
         return True
 
-    def _run(self, variables: NamedArrays) -> dict[Entry, NDArray]:
+    def _run_nodes(self, variables: NamedArrays) -> dict[Entry, NDArray]:
         """Run all operators; returns a dict of entry -> array."""
         values = {}
         for node in self._structure.order:
@@ -154,7 +154,7 @@ class NodeExecutor(Executor):
         heads = [
             (made, grad)
             for made, grad in zip(self._made, given)
-            if _tape.entry_of(made) is not None
+            if _tape.computed_by(made) is not None
         ]
         if heads:
             results, grads = map(list, zip(*heads))
@@ -185,7 +185,7 @@ class NodeExecutor(Executor):
                 )
         return given
 
-    def _is_whole_step(self) -> bool:
+    def _fits_one_step(self) -> bool:
         return False
 
     def copy_params_from(

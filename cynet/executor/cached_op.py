@@ -34,7 +34,7 @@ from .call_by_call import is_call_by_call_due, resolve
 from .constant_inputs import ConstantInputs
 from .operators import compute_constants, create_operators
 from .plan_cache import PlanCache, bytes_of_graph
-from .rebind import ArgumentSlots, Lease, call_signature, placeholder, unwritten_arrays
+from .rebind import ArgumentSlots, PlanLease, call_signature, placeholder, unwritten_arrays
 from .replay import gradients
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class CachedOp:
             self._modes.add((any(wants), training))
             since = time.perf_counter()
             program = _Program(self, given, wants, training)
-            program = self._programs.put(key, program, time.perf_counter() - since)
+            program = self._programs.add_plan(key, program, time.perf_counter() - since)
         lease = program.lease()
         outputs: list[NDArray] = lease.instance.forward(given, training)
         if program.has_gradients:
@@ -214,7 +214,7 @@ class CachedOp:
                 if not all(calls.graph.needs_head_gradients(wanted)):
                     return None
             if calls is not None:
-                calls = self._called.put(key, calls, time.perf_counter() - since)
+                calls = self._called.add_plan(key, calls, time.perf_counter() - since)
         return calls
 
     def _describe_inputs(
@@ -369,7 +369,7 @@ class _Program:
         self._free = [_ProgramInstance(self, operators)]
 
     def lease(self) -> Any:
-        """Return a Lease of an idle instance with an arena."""
+        """Return a PlanLease of an idle instance with an arena."""
         try:
             instance = self._free.pop()
         except IndexError:
@@ -379,7 +379,7 @@ class _Program:
             instance.arena = allocate_named(
                 self.graph, take_idle_arena, self.idle_arenas, size, ctx
             )
-        return Lease(self._free, instance, self.idle_arenas)
+        return PlanLease(self._free, instance, self.idle_arenas)
 
 
 class _ProgramInstance:
@@ -423,13 +423,13 @@ class _ProgramInstance:
             0, [*arrays, *outputs, self.arena] if self.program.moves else arrays + outputs
         )
         if exchanged or not self.knows_cached:
-            self._find_cached(arrays)
+            self._set_cached_results(arrays)
         for operator in self.python:
             operator.memory_owner = (self.arena, arrays, [each.detach() for each in outputs])
         self.plan.run_forward(training)
         return outputs
 
-    def _find_cached(self, arrays: list[NDArray]) -> None:
+    def _set_cached_results(self, arrays: list[NDArray]) -> None:
         """Set the plan's cached results for these inputs; new ones are computed by the next run."""
         self.knows_cached = False
         program = self.program
@@ -511,7 +511,7 @@ class _PlanNode(StepNode):  # type: ignore[misc]  # compiled
             self._raise_overwritten(i)
         self.older[self.program.read_inputs[i]] = array
 
-    def go_back(self, walk: Any, grads: Sequence[NDArray | None]) -> None:
+    def write_grads(self, walk: Any, grads: Sequence[NDArray | None]) -> None:
         """Run the plan's backward, which writes the gradients into their final arrays."""
         program, instance = self.program, self.lease.instance
         for k, array in self.older.items():

@@ -20,7 +20,7 @@ cdef class CachedResult:
 # Return whether no source was written since the result was computed, in a run of its variables.
 cdef bint is_fresh(const CachedState* state) noexcept nogil
 # Record the versions of the sources. The run reads them, so they cannot be written meanwhile.
-cdef void record_versions(CachedState* state) noexcept nogil
+cdef void record_source_versions(CachedState* state) noexcept nogil
 # Like `is_fresh`, before a run is pushed: false if a queued function writes result or source.
 cdef bint is_current(const CachedState* state) noexcept nogil
 cdef void hold_state(CachedState* state) noexcept nogil

@@ -3,7 +3,7 @@
 from libcpp.atomic cimport memory_order_relaxed
 
 from ..engine.deferred cimport may_be_deferred
-from ..engine.records cimport Var, lock, unlock, writes_of
+from ..engine.records cimport Var, lock, unlock, write_count
 from .._ndarray cimport NDArrayBase
 from .._typedefs cimport dtype_size
 from .tables cimport CachedState
@@ -62,15 +62,15 @@ cdef bint is_fresh(const CachedState* state) noexcept nogil:
     if not state.valid:
         return False
     for i in range(state.sources.size()):
-        if state.sources[i].exposed.load() or writes_of(state.sources[i].var) != state.seen[i]:
+        if state.sources[i].exposed.load() or write_count(state.sources[i].var) != state.seen[i]:
             return False
     return True
 
 
-cdef void record_versions(CachedState* state) noexcept nogil:
+cdef void record_source_versions(CachedState* state) noexcept nogil:
     cdef size_t i
     for i in range(state.sources.size()):
-        state.seen[i] = writes_of(state.sources[i].var)
+        state.seen[i] = write_count(state.sources[i].var)
     state.valid = True
 
 

@@ -15,7 +15,7 @@ from .._resource cimport kRandom
 from ..engine.trace cimport tracing
 from ..ndarray._dispatch cimport has_call_observer, run
 from ..ndarray._resolve cimport Call, call_of_another_node, call_of_node
-from ..ndarray._tape cimport fill_backward
+from ..ndarray._tape cimport fill_grad_info
 
 from ..base import config
 from ..base.errors import CynetError
@@ -73,7 +73,7 @@ def resolve(structure, list inputs, dict shapes, dict dtypes, list arrays, conte
             return None
     made = CallByCall(structure.calls, gradients)
     try:
-        return made if made.resolve(shapes, dtypes, arrays, context) else None
+        return made if made.resolve_calls(shapes, dtypes, arrays, context) else None
     except CynetError:
         return None
 
@@ -163,7 +163,7 @@ cdef double _estimate_seconds(Call call, list outs) except -1:
     return prop.graph.flops(prop, call.in_shapes, [shape for shape, _ in outs]) / FLOPS_PER_SECOND
 
 
-cdef int _runs_before_plan(Py_ssize_t operators, double seconds, bint gradients) noexcept:
+cdef int _count_runs_before_plan(Py_ssize_t operators, double seconds, bint gradients) noexcept:
     # Return the number of runs that take as long as a plan, each `seconds` and overhead.
     cdef double planned = _SECONDS_PER_PLANNED_OPERATOR * operators
     cdef double called = _SECONDS_PER_CALL * operators + seconds
@@ -194,7 +194,7 @@ cdef class CallByCall:
     def __init__(self, GraphCalls graph not None, bint gradients):
         self.graph, self.gradients, self.calls = graph, gradients, []
 
-    cdef bint resolve(self, dict shapes, dict dtypes, list arrays, context) except -1:
+    cdef bint resolve_calls(self, dict shapes, dict dtypes, list arrays, context) except -1:
         # Resolve all calls; returns False if the graph needs a plan.
         cdef Call call
         cdef Face face = ND
@@ -217,7 +217,7 @@ cdef class CallByCall:
                     self.graph.fits = False
                     return False
                 if self.gradients:
-                    fill_backward(call)
+                    fill_grad_info(call)
                 found = alike[key] = call, _estimate_seconds(call, outs)
             else:
                 call = call_of_another_node(found[0], node)
@@ -225,7 +225,7 @@ cdef class CallByCall:
             seconds += found[1]
             nbytes += (<Call>found[0]).nbytes
         self.nbytes = 512 * len(self.calls) + 2048 * len(alike)
-        self.limit = _runs_before_plan(
+        self.limit = _count_runs_before_plan(
             len(self.calls), seconds + nbytes / _CACHE_BYTES_PER_SECOND, self.gradients)
         seconds += nbytes / BYTES_PER_SECOND
         if self.gradients:

@@ -5,7 +5,7 @@ weight decay without end. A forward restores the constant, as in MXNet, if the a
 since the last forward; else it only looks at the count of writes and pushes nothing.
 """
 
-from ..engine.records cimport pushed_writes
+from ..engine.records cimport pushed_write_count
 from .._ndarray cimport NDArrayBase
 from ..ndarray._tape cimport set_flags
 
@@ -19,11 +19,11 @@ cdef class ConstantInput:
     cdef unsigned seen  # the array's version at the last restore
 
     cdef int restore(self) except -1:
-        if (self.held and pushed_writes(self.array.chunk.var) == self.seen
+        if (self.held and pushed_write_count(self.array.chunk.var) == self.seen
                 and not self.array.chunk.exposed.load()):
             return 0
         self.array[:] = self.number
-        self.seen = pushed_writes(self.array.chunk.var)
+        self.seen = pushed_write_count(self.array.chunk.var)
         self.held = True
         return 0
 

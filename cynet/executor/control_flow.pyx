@@ -26,15 +26,15 @@ cdef struct FeedSource:
     int kind
     size_t index
 
-cdef inline int64_t bytes_of(const TBlob* blob) noexcept nogil:
+cdef inline int64_t blob_bytes(const TBlob* blob) noexcept nogil:
     return blob.size * <int64_t>dtype_size(blob.dtype)
 
 
-cdef inline int64_t row_bytes_of(const TBlob* blob) noexcept nogil:
-    return bytes_of(blob) // blob.shape[0] if blob.shape[0] else 0
+cdef inline int64_t blob_row_bytes(const TBlob* blob) noexcept nogil:
+    return blob_bytes(blob) // blob.shape[0] if blob.shape[0] else 0
 
 
-cdef bint is_true(const void* at, int dtype) noexcept nogil:
+cdef bint is_nonzero_at(const void* at, int dtype) noexcept nogil:
     """Return whether the number at an address is not 0."""
     if dtype == kFloat32:
         return (<const float*>at)[0] != 0
@@ -49,7 +49,7 @@ cdef bint is_true(const void* at, int dtype) noexcept nogil:
     return (<const char*>at)[0] != 0
 
 
-cdef int read_feeds(body, vector[FeedSource]* out) except -1:
+cdef int append_feeds(body, vector[FeedSource]* out) except -1:
     cdef FeedSource feed
     for kind, index in body.feeds:
         feed.kind, feed.index = kind, index
@@ -78,7 +78,7 @@ cdef class BodiesOperator(Operator):
             self.arenas.push_back(offset)
         if prop.condition is not None:
             self.condition = BodyPlan(prop.condition)
-            read_feeds(prop.condition, &self.condition_feeds)
+            append_feeds(prop.condition, &self.condition_feeds)
             self.predicate = prop.predicate
             self.predicate_dtype = dtype_code(prop.condition.graph.outputs[0].dtype)
             self._add_body("condition", self.condition)
@@ -90,7 +90,7 @@ cdef class BodiesOperator(Operator):
         # only one thread at a time may run it: the plans' tables hold a run's addresses
         self.stateful = True
 
-    cdef int refuse_requests(self, const int* req) except -1 nogil:
+    cdef int require_write_requests(self, const int* req) except -1 nogil:
         cdef size_t i
         for i in range(self.n_visible):
             if req[i] == kNullOp or req[i] == kAddTo:
@@ -129,7 +129,7 @@ cdef class LoopOperator(BodiesOperator):
         body, = prop.bodies
         self.body = BodyPlan(body)
         self._add_body("body", self.body)
-        read_feeds(body, &self.feeds)
+        append_feeds(body, &self.feeds)
         self.runs, self.saved, self.stride = prop.runs, prop.saved, prop.stride
         self.n_stacked, self.back, self.blocked = prop.n_stacked, prop.back, prop.blocked
         self.n_states = len(prop.state_inputs)
@@ -158,8 +158,8 @@ cdef class LoopOperator(BodiesOperator):
             self.copies.append(made)
             self.copy_ops.push_back(<void*>made)
 
-    cdef char* state_at(self, const TBlob* in_data, char* reserve, char* space, size_t i,
-                        int64_t t) noexcept nogil:
+    cdef char* state_address(self, const TBlob* in_data, char* reserve, char* space, size_t i,
+                             int64_t t) noexcept nogil:
         """Return the address of state i after run t; t = -1 is the initial state."""
         if t < 0:
             return <char*>in_data[self.state_inputs[i]].data
@@ -167,8 +167,8 @@ cdef class LoopOperator(BodiesOperator):
             return reserve + self.offset[i] + t * self.stride
         return space + (self.other_offset[i] if t & 1 else self.offset[i])
 
-    cdef void set_inputs(self, void* plan, const vector[FeedSource]* feeds, const TBlob* in_data,
-                         const TBlob* aux, char* reserve, char* space, int64_t t) noexcept nogil:
+    cdef void bind_inputs(self, void* plan, const vector[FeedSource]* feeds, const TBlob* in_data,
+                          const TBlob* aux, char* reserve, char* space, int64_t t) noexcept nogil:
         """Set the inputs of the body, or of the condition, for run t."""
         cdef size_t p, index
         cdef int kind
@@ -178,14 +178,14 @@ cdef class LoopOperator(BodiesOperator):
             if kind == kRow:
                 at = <char*>in_data[index].data
                 if at != NULL:
-                    at += t * row_bytes_of(&in_data[index])
+                    at += t * blob_row_bytes(&in_data[index])
             elif kind == kState:
-                at = self.state_at(in_data, reserve, space, index, t - 1)
+                at = self.state_address(in_data, reserve, space, index, t - 1)
             elif kind == kInput:
                 at = <char*>in_data[index].data
             else:
                 at = <char*>aux[index].data
-            (<BodyPlan>plan).put_variable(p, at)
+            (<BodyPlan>plan).set_variable_address(p, at)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -194,40 +194,40 @@ cdef class LoopOperator(BodiesOperator):
         cdef int64_t t = 0, left
         cdef size_t i
         cdef char* at
-        self.refuse_requests(req)
+        self.require_write_requests(req)
         self.body.begin_run(ctx)
-        self.body.put_arena(space + self.arenas[0])
+        self.body.set_arena_address(space + self.arenas[0])
         if self.condition is not None:
             self.condition.begin_run(ctx)
             self.condition.run.seed ^= 1
-            self.condition.put_arena(space + self.arenas[1])
-            self.condition.put_output(0, space + self.predicate)
+            self.condition.set_arena_address(space + self.arenas[1])
+            self.condition.set_output_address(0, space + self.predicate)
         while t < self.runs:
             if self.condition is not None:
-                self.set_inputs(<void*>self.condition, &self.condition_feeds, in_data, aux_states,
-                                reserve, space, t)
+                self.bind_inputs(<void*>self.condition, &self.condition_feeds, in_data, aux_states,
+                                 reserve, space, t)
                 self.condition.run_steps(ctx, False, t, <void*>self)
-                if not is_true(space + self.predicate, self.predicate_dtype):
+                if not is_nonzero_at(space + self.predicate, self.predicate_dtype):
                     break
-            self.set_inputs(<void*>self.body, &self.feeds, in_data, aux_states, reserve, space, t)
+            self.bind_inputs(<void*>self.body, &self.feeds, in_data, aux_states, reserve, space, t)
             if self.back:
-                self.body.put_saved(reserve + self.saved + t * self.stride)
+                self.body.set_saved_address(reserve + self.saved + t * self.stride)
             for i in range(self.n_stacked):
-                at = <char*>out_data[i].data + t * row_bytes_of(&out_data[i])
-                self.body.put_output(i, at)
+                at = <char*>out_data[i].data + t * blob_row_bytes(&out_data[i])
+                self.body.set_output_address(i, at)
             for i in range(self.n_states):
-                at = self.state_at(in_data, reserve, space, i, t)
-                self.body.put_output(self.n_stacked + i, at)
+                at = self.state_address(in_data, reserve, space, i, t)
+                self.body.set_output_address(self.n_stacked + i, at)
             self.body.run_steps(ctx, False, t, <void*>self)
             t += 1
         if self.back:
             (<int64_t*>reserve)[0] = t
         for i in range(self.n_states):
-            at = self.state_at(in_data, reserve, space, i, t - 1)
-            memcpy(out_data[self.n_stacked + i].data, at, bytes_of(&out_data[self.n_stacked + i]))
+            at = self.state_address(in_data, reserve, space, i, t - 1)
+            memcpy(out_data[self.n_stacked + i].data, at, blob_bytes(&out_data[self.n_stacked + i]))
         for i in range(self.n_stacked):
-            left = t * row_bytes_of(&out_data[i])
-            memset(<char*>out_data[i].data + left, 0, bytes_of(&out_data[i]) - left)
+            left = t * blob_row_bytes(&out_data[i])
+            memset(<char*>out_data[i].data + left, 0, blob_bytes(&out_data[i]) - left)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -240,33 +240,33 @@ cdef class LoopOperator(BodiesOperator):
         cdef TBlob blob
         cdef char* at
         self.body.begin_run(ctx)
-        self.body.put_arena(space + self.arenas[0])
-        self.zero_gradients(req, in_grad, runs)
+        self.body.set_arena_address(space + self.arenas[0])
+        self.zero_unwritten(req, in_grad, runs)
         for i in range(self.n_states):
             # no run writes the gradients of these states: they are zeros before the last run
-            memset(space + self.grad[i], 0, bytes_of(&out_grad[self.n_stacked + i]))
-            memset(space + self.other_grad[i], 0, bytes_of(&out_grad[self.n_stacked + i]))
+            memset(space + self.grad[i], 0, blob_bytes(&out_grad[self.n_stacked + i]))
+            memset(space + self.other_grad[i], 0, blob_bytes(&out_grad[self.n_stacked + i]))
         t = runs - 1
         while t >= 0:
-            self.set_inputs(<void*>self.body, &self.feeds, in_data, aux_states, reserve, space, t)
-            self.body.put_saved(reserve + self.saved + t * self.stride)
+            self.bind_inputs(<void*>self.body, &self.feeds, in_data, aux_states, reserve, space, t)
+            self.body.set_saved_address(reserve + self.saved + t * self.stride)
             for i in range(self.n_stacked):
                 if out_data[i].data != NULL:
-                    at = <char*>out_data[i].data + t * row_bytes_of(&out_data[i])
-                    self.body.put_output(i, at)
+                    at = <char*>out_data[i].data + t * blob_row_bytes(&out_data[i])
+                    self.body.set_output_address(i, at)
                 if self.has_head[i]:
-                    at = <char*>out_grad[i].data + t * row_bytes_of(&out_grad[i])
-                    self.body.put_head(i, at)
+                    at = <char*>out_grad[i].data + t * blob_row_bytes(&out_grad[i])
+                    self.body.set_head_address(i, at)
             for i in range(self.n_states):
-                self.body.put_output(
-                    self.n_stacked + i, self.state_at(in_data, reserve, space, i, t))
+                self.body.set_output_address(
+                    self.n_stacked + i, self.state_address(in_data, reserve, space, i, t))
                 if self.has_head[self.n_stacked + i]:
                     if t == runs - 1:
                         at = <char*>out_grad[self.n_stacked + i].data
                     else:
-                        at = self.state_grad(space, i, t + 1)
-                    self.body.put_head(self.n_stacked + i, at)
-            self.put_grads(space, in_grad, t)
+                        at = self.state_grad_address(space, i, t + 1)
+                    self.body.set_head_address(self.n_stacked + i, at)
+            self.set_grad_addresses(space, in_grad, t)
             self.body.run_steps(ctx, True, t, <void*>self)
             t -= 1
         for i in range(self.n_states):
@@ -277,18 +277,18 @@ cdef class LoopOperator(BodiesOperator):
             if runs > 0:
                 if not self.flows[i]:
                     blob.data = space + self.grad[i]
-                    memset(blob.data, 0, bytes_of(&blob))
+                    memset(blob.data, 0, blob_bytes(&blob))
                 else:
-                    blob.data = self.state_grad(space, i, 0)
+                    blob.data = self.state_grad_address(space, i, 0)
             (<Operator>self.copy_ops[i]).forward(
                 ctx, &blob, &req[self.state_inputs[i]], &in_grad[self.state_inputs[i]], NULL)
         return 0
 
-    cdef char* state_grad(self, char* space, size_t i, int64_t t) noexcept nogil:
+    cdef char* state_grad_address(self, char* space, size_t i, int64_t t) noexcept nogil:
         """Return the address of the gradient of state i before run t."""
         return space + (self.other_grad[i] if t & 1 else self.grad[i])
 
-    cdef void put_grads(self, char* space, TBlob* in_grad, int64_t t) noexcept nogil:
+    cdef void set_grad_addresses(self, char* space, TBlob* in_grad, int64_t t) noexcept nogil:
         cdef size_t p, index
         cdef int kind
         cdef char* at
@@ -297,16 +297,16 @@ cdef class LoopOperator(BodiesOperator):
                 continue
             kind, index = self.feeds[p].kind, self.feeds[p].index
             if kind == kState:
-                at = self.state_grad(space, index, t)
+                at = self.state_grad_address(space, index, t)
             elif self.blocked:
                 at = space + self.dumps[p]
             else:
                 at = <char*>in_grad[index].data
                 if kind == kRow:
-                    at += t * row_bytes_of(&in_grad[index])
-            self.body.put_grad(p, at)
+                    at += t * blob_row_bytes(&in_grad[index])
+            self.body.set_grad_address(p, at)
 
-    cdef void zero_gradients(self, const int* req, TBlob* in_grad, int64_t runs) noexcept nogil:
+    cdef void zero_unwritten(self, const int* req, TBlob* in_grad, int64_t runs) noexcept nogil:
         """Zero the gradients that runs add to, and the gradients that no run writes."""
         cdef size_t i, p
         cdef int64_t begin
@@ -322,8 +322,8 @@ cdef class LoopOperator(BodiesOperator):
                 continue
             for p in range(self.feeds.size()):
                 if self.feeds[p].kind == kRow and self.feeds[p].index == i and self.has_grad[p]:
-                    begin = runs * row_bytes_of(&in_grad[i])  # each row is written
-            memset(<char*>in_grad[i].data + begin, 0, bytes_of(&in_grad[i]) - begin)
+                    begin = runs * blob_row_bytes(&in_grad[i])  # each row is written
+            memset(<char*>in_grad[i].data + begin, 0, blob_bytes(&in_grad[i]) - begin)
 
 
 cdef class BranchOperator(BodiesOperator):
@@ -341,22 +341,22 @@ cdef class BranchOperator(BodiesOperator):
         self.then, self.other = BodyPlan(first), BodyPlan(second)
         self._add_body("then", self.then)
         self._add_body("else", self.other)
-        read_feeds(first, &self.then_feeds)
-        read_feeds(second, &self.other_feeds)
+        append_feeds(first, &self.then_feeds)
+        append_feeds(second, &self.other_feeds)
         self.back, self.blocked, self.saved = prop.back, prop.blocked, prop.saved
         for offset in prop.dumps[0]:
             self.then_dumps.push_back(offset)
         for offset in prop.dumps[1]:
             self.other_dumps.push_back(offset)
 
-    cdef void set_inputs(self, void* plan, const vector[FeedSource]* feeds, const TBlob* in_data,
-                         const TBlob* aux) noexcept nogil:
+    cdef void bind_inputs(self, void* plan, const vector[FeedSource]* feeds, const TBlob* in_data,
+                          const TBlob* aux) noexcept nogil:
         cdef size_t p, index
         cdef void* at
         for p in range(feeds.size()):
             index = feeds[0][p].index
             at = aux[index].data if feeds[0][p].kind == kAux else in_data[index].data
-            (<BodyPlan>plan).put_variable(p, at)
+            (<BodyPlan>plan).set_variable_address(p, at)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -365,23 +365,23 @@ cdef class BranchOperator(BodiesOperator):
         cdef void* plan
         cdef size_t i
         cdef bint chosen
-        self.refuse_requests(req)
+        self.require_write_requests(req)
         self.condition.begin_run(ctx)
         self.condition.run.seed ^= 1
-        self.condition.put_arena(space + self.arenas[0])
-        self.condition.put_output(0, space + self.predicate)
-        self.set_inputs(<void*>self.condition, &self.condition_feeds, in_data, aux_states)
+        self.condition.set_arena_address(space + self.arenas[0])
+        self.condition.set_output_address(0, space + self.predicate)
+        self.bind_inputs(<void*>self.condition, &self.condition_feeds, in_data, aux_states)
         self.condition.run_steps(ctx, False, 0, <void*>self)
-        chosen = is_true(space + self.predicate, self.predicate_dtype)
+        chosen = is_nonzero_at(space + self.predicate, self.predicate_dtype)
         (<int64_t*>reserve)[0] = chosen
         plan = <void*>self.then if chosen else <void*>self.other
         (<BodyPlan>plan).begin_run(ctx)
-        (<BodyPlan>plan).put_arena(space + self.arenas[1])
-        (<BodyPlan>plan).put_saved(reserve + self.saved)
-        self.set_inputs(
+        (<BodyPlan>plan).set_arena_address(space + self.arenas[1])
+        (<BodyPlan>plan).set_saved_address(reserve + self.saved)
+        self.bind_inputs(
             plan, &self.then_feeds if chosen else &self.other_feeds, in_data, aux_states)
         for i in range(self.n_visible):
-            (<BodyPlan>plan).put_output(i, out_data[i].data)
+            (<BodyPlan>plan).set_output_address(i, out_data[i].data)
         return (<BodyPlan>plan).run_steps(ctx, False, 0, <void*>self)
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -397,17 +397,17 @@ cdef class BranchOperator(BodiesOperator):
         cdef void* at
         for i in range(self.n_inputs):
             if in_grad[i].data != NULL and req[i] != kNullOp and req[i] != kAddTo:
-                memset(in_grad[i].data, 0, bytes_of(&in_grad[i]))
+                memset(in_grad[i].data, 0, blob_bytes(&in_grad[i]))
         (<BodyPlan>plan).begin_run(ctx)
-        (<BodyPlan>plan).put_arena(space + self.arenas[1])
-        (<BodyPlan>plan).put_saved(reserve + self.saved)
-        self.set_inputs(plan, feeds, in_data, aux_states)
+        (<BodyPlan>plan).set_arena_address(space + self.arenas[1])
+        (<BodyPlan>plan).set_saved_address(reserve + self.saved)
+        self.bind_inputs(plan, feeds, in_data, aux_states)
         for i in range(self.n_visible):
-            (<BodyPlan>plan).put_output(i, out_data[i].data)
-            (<BodyPlan>plan).put_head(i, out_grad[i].data)
+            (<BodyPlan>plan).set_output_address(i, out_data[i].data)
+            (<BodyPlan>plan).set_head_address(i, out_grad[i].data)
         for p in range(feeds.size()):
             if feeds[0][p].kind == kInput:
                 i = feeds[0][p].index
                 at = space + dumps[0][p] if self.blocked else in_grad[i].data
-                (<BodyPlan>plan).put_grad(p, at)
+                (<BodyPlan>plan).set_grad_address(p, at)
         return (<BodyPlan>plan).run_steps(ctx, True, 0, <void*>self)

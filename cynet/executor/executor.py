@@ -149,11 +149,11 @@ class Executor(PostponedPlan, Monitoring):
         shared = shared_exec._constant_inputs if shared_exec is not None else None
         self._constant_inputs: Any = ConstantInputs(pairs, shared) if pairs else None
         if not self._postpone_plan(inferred):
-            self._build(inferred)
+            self._build_plan(inferred)
 
     # --- building ---------------------------------------------------------------------------------
     @garbage_collector_paused()
-    def _build(self, inferred: tuple[Any, Any] = (None, None)) -> None:
+    def _build_plan(self, inferred: tuple[Any, Any] = (None, None)) -> None:
         """Run the passes and build the native plan; outputs keep their arrays if built again.
 
         Without gradients the plan is one for ``forward(is_train=False)``.
@@ -227,14 +227,14 @@ class Executor(PostponedPlan, Monitoring):
     def _take_arena(self) -> ArenaLease:
         """Lease an arena of the pool for this executor's values."""
         lease = self._lease = allocate_named(
-            self._graph, self._arena_pool.take, self._me, self._arena_size, self._ctx
+            self._graph, self._arena_pool.lease_arena, self._me, self._arena_size, self._ctx
         )
         self._slots.bind(0, [lease.array])
         return lease
 
     def release_arena(self) -> None:
         """End the lease of the arena, so that other executors can use it."""
-        self._drop_outputs()
+        self._drop_recorded_outputs()
         if self._lease is not None and self._lease.holder is self._me:
             self._lease.pending = False
             self._lease = ArenaLease(None, None)
@@ -336,17 +336,17 @@ class Executor(PostponedPlan, Monitoring):
         False
         """
         if executor_observers or self._watched:
-            self._choose_plan()
+            self._rebuild_for_monitor()
         if self._calls is not None:
-            return self._run_calls(sources, targets, is_train)
+            return self._run_call_by_call(sources, targets, is_train)
         if self._recorded is not None:
-            self._drop_outputs()
+            self._drop_recorded_outputs()
             self._recorded = None
         if self._constant_inputs is not None:
             self._constant_inputs.restore()
         lease = self._lease
         if lease is not None:
-            if lease.holder is not self._me or self._slots.stale:
+            if lease.holder is not self._me or self._slots.has_stale_tables:
                 lease = self._take_arena()
             lease.pending = is_train and self._waits
         if not self._plan.run_forward(bool(is_train), sources, targets):
@@ -385,12 +385,12 @@ class Executor(PostponedPlan, Monitoring):
             If an executor that shares memory with this one has run since `forward`.
         """
         if self._recorded is not None:
-            self._run_calls_backward(out_grads)
+            self._backward_of_calls(out_grads)
             return
         if not self._graph.grads:
             return  # no gradient is requested, as in MXNet
         if out_grads is not None or self._takes_heads:
-            self._set_heads(out_grads)
+            self._set_head_gradients(out_grads)
         lease = self._lease
         if lease is not None:
             if lease.holder is not self._me:
@@ -415,7 +415,7 @@ class Executor(PostponedPlan, Monitoring):
             The update, and the arguments of its call (`Optimizer.joined_update`).
         """
         joined, numbers = (None, ()) if update is None else _checked_update(update)
-        if self.joins_steps and self._is_whole_step():
+        if self.joins_steps and self._fits_one_step():
             self.has_run = self._training = True
             step = self._steps.get(joined is not None)
             if step is None or step.update is not joined:
@@ -427,12 +427,12 @@ class Executor(PostponedPlan, Monitoring):
         if joined is not None:
             joined(*numbers)
 
-    def _is_whole_step(self) -> bool:
+    def _fits_one_step(self) -> bool:
         """Return whether both passes can be one step: no access between, no explicit gradients."""
         seen = self._monitor is not None or executor_observers
         return not seen and not self._takes_heads and bool(self._graph.grads)
 
-    def _set_heads(self, out_grads: Any) -> None:
+    def _set_head_gradients(self, out_grads: Any) -> None:
         names = self._symbol.list_outputs()
         shapes = [None if head is None else head.shape for head in self._heads]
         for head, grad in zip(self._heads, head_gradients(names, shapes, out_grads)):

@@ -13,7 +13,7 @@ from libcpp.set cimport set as cpp_set
 from libcpp.vector cimport vector
 
 from .._engine cimport VarHandle, kInline, push_sync
-from .._executor cimport Plan, end_run, new_run, enqueue_segment
+from .._executor cimport Plan, free_run, new_run, enqueue_segment
 from .._typedefs cimport RunContext, kGPU
 from ..cuda.graphs cimport Recording, hold, init_recording, release
 from ..cuda.graphs cimport run as run_recorded
@@ -28,7 +28,7 @@ cdef struct RandomStreams:  # seed and first stream: [0] of forward, [1] of back
     uint64_t stream[2]
 
 
-cdef cppclass Part:
+cdef cppclass StepPart:
     # Consecutive segments, perhaps followed by the update. Each run holds a reference to the
     # recording. Fixed, but for the recording, which the segments' own variables guard.
     size_t first, last       # segments [first, last)
@@ -41,12 +41,12 @@ cdef cppclass Part:
     Recording recording
 
 
-cdef struct PartRun:
+cdef struct StepPartRun:
     # One run of a part, queued in the engine. The data for its graph follow behind it: pairs of
     # seed and stream for forward and backward, and the numbers of the update.
-    Part* part
+    StepPart* part
     void* task       # the update's task, or NULL
-    int (*put)(void* task, RunContext* run_ctx, void* numbers) except -1 nogil
+    int (*queue_launches)(void* task, RunContext* run_ctx, void* numbers) except -1 nogil
     void (*free_task)(void* task) noexcept nogil
     int n_runs
     size_t nbytes    # bytes of `numbers`
@@ -56,44 +56,44 @@ cdef struct PartRun:
 
 
 cdef enum:
-    PAIR_BYTES = 16                # a seed and a stream
-    UPDATE_OFFSET = 2 * PAIR_BYTES     # offset of the update's scalars in PartRun.numbers
+    SEED_PAIR_BYTES = 16                # a seed and a stream
+    UPDATE_OFFSET = 2 * SEED_PAIR_BYTES     # offset of the update's scalars in StepPartRun.numbers
 
 
-cdef int _run_part(void* arg, RunContext* run_ctx) except -1 nogil:
-    cdef PartRun* each = <PartRun*>arg
+cdef int _run_step_part(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef StepPartRun* each = <StepPartRun*>arg
     if is_timed(each.runs[0].tables):
-        return _enqueue_part(arg, run_ctx, NULL)
+        return _enqueue_step_part(arg, run_ctx, NULL)
     return run_recorded(
-        &each.part.recording, run_ctx, _enqueue_part, arg, each.numbers, each.nbytes)
+        &each.part.recording, run_ctx, _enqueue_step_part, arg, each.numbers, each.nbytes)
 
 
-cdef int _enqueue_part(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
-    cdef PartRun* each = <PartRun*>arg
+cdef int _enqueue_step_part(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
+    cdef StepPartRun* each = <StepPartRun*>arg
     cdef char* at = <char*>numbers
     cdef int i
     for i in range(each.n_runs):
         if at == NULL or not each.part.is_random:
             enqueue_segment(each.runs[i], run_ctx, NULL)
         else:
-            enqueue_segment(each.runs[i], run_ctx, at + PAIR_BYTES * each.backward[i])
+            enqueue_segment(each.runs[i], run_ctx, at + SEED_PAIR_BYTES * each.backward[i])
     if each.task != NULL:
-        each.put(each.task, run_ctx, NULL if at == NULL else at + UPDATE_OFFSET)
+        each.queue_launches(each.task, run_ctx, NULL if at == NULL else at + UPDATE_OFFSET)
     return 0
 
 
-cdef void _end_part(void* arg) noexcept nogil:
-    cdef PartRun* each = <PartRun*>arg
+cdef void _free_part_run(void* arg) noexcept nogil:
+    cdef StepPartRun* each = <StepPartRun*>arg
     cdef int i
     for i in range(each.n_runs):
-        end_run(each.runs[i])
+        free_run(each.runs[i])
     if each.task != NULL:
         each.free_task(each.task)
-    _release_part(each.part)
+    _release_step_part(each.part)
     free(arg)
 
 
-cdef void _release_part(Part* part) noexcept nogil:
+cdef void _release_step_part(StepPart* part) noexcept nogil:
     if release(&part.recording, part.dev_id):
         del part
 
@@ -107,22 +107,22 @@ cdef class GpuStep:
 
     cdef readonly Plan plan
     cdef readonly UpdateStep update
-    cdef vector[Part*] parts
+    cdef vector[StepPart*] parts
     cdef bint update_apart  # pushed by itself
 
     def __init__(self, Plan plan, UpdateStep update):
         cdef Tables* tables = plan.tables
         cdef size_t first = 0, last, n = tables.segments.size()
         cdef Segment* segment
-        cdef Part* part
+        cdef StepPart* part
         self.plan, self.update = plan, update
         self.update_apart = update is not None
         while first < n:
             segment = tables.segments[first]
             last = first + 1
-            while last < n and _can_follow(segment, tables.segments[last]):
+            while last < n and _fit_one_graph(segment, tables.segments[last]):
                 last += 1
-            part = new Part()
+            part = new StepPart()
             part.first, part.last, part.dev_id = first, last, segment.dev_id
             init_recording(&part.recording, False)
             self.parts.push_back(part)
@@ -139,9 +139,9 @@ cdef class GpuStep:
         cdef size_t i
         with nogil:
             for i in range(self.parts.size()):
-                _release_part(self.parts[i])
+                _release_step_part(self.parts[i])
 
-    cdef int _add_variables(self, Part* part) except -1:
+    cdef int _add_variables(self, StepPart* part) except -1:
         """Add the variables that a part's function reads and writes, each once."""
         cdef cpp_set[VarHandle] read
         cdef cpp_set[VarHandle] written
@@ -172,8 +172,8 @@ cdef class GpuStep:
         return at once."""
         cdef RandomStreams streams
         cdef size_t i, origin = self.plan.index_of_user_line()
-        cdef Part* part
-        cdef PartRun* each
+        cdef StepPart* part
+        cdef StepPartRun* each
         cdef bint backward
         self._draw_streams(&streams)
         for i in range(self.parts.size()):
@@ -181,7 +181,7 @@ cdef class GpuStep:
             if part.is_whole:
                 each = self._new_run(part, &streams, origin, numbers)
                 with nogil:
-                    push_sync(_run_part, each, _end_part, kGPU, part.dev_id,
+                    push_sync(_run_step_part, each, _free_part_run, kGPU, part.dev_id,
                               part.const_vars.data(), <int>part.const_vars.size(),
                               part.mutable_vars.data(), <int>part.mutable_vars.size(),
                               0, kInline, b"training step")
@@ -198,21 +198,21 @@ cdef class GpuStep:
         cdef int i
         for i in range(2):
             streams.seed[i] = 0
-            streams.stream[i] = self.plan.draw_run_streams(i, &streams.seed[i])
+            streams.stream[i] = self.plan.draw_streams_of_run(i, &streams.seed[i])
 
-    cdef PartRun* _new_run(self, Part* part, const RandomStreams* streams, size_t origin,
-                           tuple numbers) except NULL:
+    cdef StepPartRun* _new_run(self, StepPart* part, const RandomStreams* streams, size_t origin,
+                               tuple numbers) except NULL:
         cdef Tables* tables = self.plan.tables
         cdef size_t n = part.last - part.first, n_update = 0, i
-        cdef PartRun* each
+        cdef StepPartRun* each
         cdef void* task = NULL
         cdef void* params = NULL
         cdef uint64_t* pairs
         cdef bint backward
         if part.updates:
             task = self.update.new_task(numbers, &params, &n_update)
-        each = <PartRun*>malloc(
-            sizeof(PartRun) + n * (sizeof(void*) + sizeof(uint64_t)) + UPDATE_OFFSET
+        each = <StepPartRun*>malloc(
+            sizeof(StepPartRun) + n * (sizeof(void*) + sizeof(uint64_t)) + UPDATE_OFFSET
             + n_update)
         if each == NULL:
             if task != NULL:
@@ -221,7 +221,7 @@ cdef class GpuStep:
         hold(&part.recording)
         each.part, each.task, each.n_runs = part, task, 0
         if task != NULL:
-            each.put, each.free_task = self.update.put, self.update.free_task
+            each.queue_launches, each.free_task = self.update.queue_launches, self.update.free_task
         each.runs = <PlanRun**>(each + 1)
         each.backward = <bint*>(each.runs + n)
         each.numbers = <char*>(each.runs + n) + n * sizeof(uint64_t)
@@ -239,7 +239,7 @@ cdef class GpuStep:
                 each.backward[i] = backward
                 each.n_runs += 1
         except BaseException:
-            _end_part(each)
+            _free_part_run(each)
             raise
         return each
 
@@ -248,7 +248,7 @@ cdef bint _is_recordable(Segment* segment) noexcept nogil:
     return segment.dev_type == kGPU and not segment.recordings[1].never
 
 
-cdef bint _can_follow(Segment* first, Segment* second) noexcept nogil:
+cdef bint _fit_one_graph(Segment* first, Segment* second) noexcept nogil:
     return _is_recordable(first) and _is_recordable(second) and first.dev_id == second.dev_id
 
 

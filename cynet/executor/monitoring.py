@@ -29,7 +29,7 @@ class Monitoring:
     _plan: Any
     _arena: Any
     _arrays: dict[Value, NDArray]
-    _build: Callable[[], None]
+    _build_plan: Callable[[], None]
 
     def set_monitor_callback(
         self, callback: Callable[[str, NDArray], Any] | None, monitor_all: bool = False
@@ -65,12 +65,12 @@ class Monitoring:
         if callback is not None and not callable(callback):
             raise ArgumentTypeError(f"set_monitor_callback: {shown(callback)} is not callable")
         self._monitor, self._monitor_all = callback, monitor_all
-        self._choose_plan()
+        self._rebuild_for_monitor()
 
-    def _choose_plan(self) -> None:
+    def _rebuild_for_monitor(self) -> None:
         """Rebuild the plan if values of all nodes are needed now, or are no longer needed."""
         if self._watched != (self._monitor is not None or bool(executor_observers)):
-            self._build()
+            self._build_plan()
 
     def _install_callbacks(self, monitor: Callable[[str, NDArray], Any]) -> None:
         for step in self._graph.steps[: self._graph.n_forward]:

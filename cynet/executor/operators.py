@@ -25,7 +25,7 @@ def create_operators(graph: Graph) -> dict[Step, Any]:
         # steps of one property with equal shapes and dtypes share an operator
         key = forward.prop, forward.ctx, *((v.shape, v.dtype) for v in forward.in_data)
         operator = alike.get(key)
-        if operator is None or hasattr(forward.prop, "warn_of_value"):
+        if operator is None or hasattr(forward.prop, "warn_out_of_range"):
             operator = create_operator(forward)
             if not operator.stateful:
                 alike[key] = operator
@@ -51,7 +51,7 @@ def compute_constants(graph: Graph) -> dict[Value, Any]:
 def create_operator(step: Step) -> Any:
     """Create the Operator of a forward step; an error names the node."""
     prop = step.prop
-    if hasattr(prop, "warn_of_value"):  # the operator's warnings name the node
+    if hasattr(prop, "warn_out_of_range"):  # the operator's warnings name the node
         prop = prop.changed(node_name=step.name)
     shapes = [v.shape for v in step.in_data]
     types = [v.dtype for v in step.in_data]

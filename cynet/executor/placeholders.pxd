@@ -2,13 +2,13 @@
 
 cdef enum:
     PLACEHOLDER_BITS = 42  # placeholder addresses are multiples of 1 << 42
-    FIRST_NUMBER = 1 << 20  # above all addresses of a process
+    FIRST_PLACEHOLDER = 1 << 20  # above all addresses of a process
 
 cdef inline void* placeholder_address(size_t number) noexcept nogil:
-    return <void*>((number + FIRST_NUMBER) << PLACEHOLDER_BITS)
+    return <void*>((number + FIRST_PLACEHOLDER) << PLACEHOLDER_BITS)
 
 cdef inline size_t placeholder_number(const void* address) noexcept nogil:
     # Return the number of the placeholder that an address belongs to; (size_t)-1 for other
     # addresses.
     cdef size_t number = <size_t>address >> PLACEHOLDER_BITS
-    return number - FIRST_NUMBER if number >= FIRST_NUMBER else <size_t>-1
+    return number - FIRST_PLACEHOLDER if number >= FIRST_PLACEHOLDER else <size_t>-1

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _STEP_BYTES = 4096  # approximate bytes of a plan's step in Python objects and tables
 _PRIMITIVE_BYTES = 8192  # approximate bytes of a oneDNN primitive
 _caches: weakref.WeakSet[PlanCache] = weakref.WeakSet()  # caches whose plans count for the limit
-_lock = threading.RLock()
+_lock = threading.RLock()  # guards all caches
 _cache_age = 0.0  # the rank of the last dropped plan
 
 
@@ -37,7 +37,7 @@ def _renew_lock_after_fork() -> None:
 os.register_at_fork(after_in_child=_renew_lock_after_fork)
 
 
-def cache_limit() -> int:
+def cache_limit_bytes() -> int:
     """Return the maximum total bytes of cached plans."""
     setting: int = config.get("CYNET_PLAN_CACHE_MB") << 20
     return setting or memory_info(cpu())[1] // 4
@@ -114,7 +114,7 @@ class PlanCache:
         self._last = entry
         return entry.plan
 
-    def put(self, key: Any, plan: Any, seconds: float) -> Any:
+    def add_plan(self, key: Any, plan: Any, seconds: float) -> Any:
         """Add a plan that took `seconds` to build.
 
         Returns object: the plan that is kept: another one where a thread was faster.
@@ -124,7 +124,7 @@ class PlanCache:
             if known is not None:
                 return known
             entry = self._last = self._entries[key] = _CachedPlan(plan, seconds)
-            dropped = _evict()
+            dropped = _evict_plans()
         del dropped  # deleted without the lock, which their finalizers may take
         return entry.plan
 
@@ -144,11 +144,11 @@ def _cached_results_of(plan: Any) -> set[Any]:
     return set(plan.cached_results)
 
 
-def _evict() -> Sequence[_CachedPlan]:
+def _evict_plans() -> Sequence[_CachedPlan]:
     """Drop plans of the lowest rank until the limit is kept; returns the dropped ones."""
     global _cache_age
     caches = list(_caches)
-    total, maximum = sum(cache.nbytes for cache in caches), cache_limit()
+    total, maximum = sum(cache.nbytes for cache in caches), cache_limit_bytes()
     if total + cached_bytes() <= maximum:
         return ()
     users = Counter(

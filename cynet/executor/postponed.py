@@ -12,7 +12,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeErr
 from ..base.observers import executor_observers
 from ..graph.infer import infer_types
 from ..ndarray import NDArray, zeros
-from ..ndarray._tape import entry_of, get_state, mark_variable, set_state
+from ..ndarray._tape import computed_by, get_state, mark_variable, set_state
 from .arena_pool import allocate_named
 from .call_by_call import is_call_by_call_due, resolve
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .arena_pool import ArenaLease
 
 _MAX_SIGNATURES = 1000  # signatures of a graph
-_PLAN_ATTRIBUTES = (
+_PLAN_ATTRIBUTES = (  # attributes that exist once a plan is built
     "_arena",
     "_arena_size",
     "_arrays",
@@ -53,13 +53,13 @@ class PostponedPlan:
 
     def __getattr__(self, name: str) -> Any:
         if name in _PLAN_ATTRIBUTES and self._calls is not None:
-            self._build()
+            self._build_plan()
         return object.__getattribute__(self, name)
 
     def _needs_gradients(self) -> bool:
         return any(grad is not None for grad in self.grad_arrays)
 
-    def _signature(self) -> tuple[tuple[Shape, Any], ...]:
+    def _shapes_and_dtypes(self) -> tuple[tuple[Shape, Any], ...]:
         return tuple((each.shape, each.dtype) for each in (*self.arg_arrays, *self.aux_arrays))
 
     def _note_signature_has_plan(self) -> None:
@@ -70,7 +70,7 @@ class PostponedPlan:
     def _store_run_count(self, runs: int | None) -> None:
         """Store the number of call-by-call runs of the signature; None once it has a plan."""
         met = self._structure.met[self._needs_gradients()]
-        met[self._signature()] = runs
+        met[self._shapes_and_dtypes()] = runs
         if len(met) > _MAX_SIGNATURES:
             met.pop(next(iter(met)))
 
@@ -80,7 +80,7 @@ class PostponedPlan:
         met = structure.met[trains]
         if not met or self._group2ctx or executor_observers:
             return False
-        runs = met.get(self._signature(), 0)
+        runs = met.get(self._shapes_and_dtypes(), 0)
         if shapes is None or runs is None or not is_call_by_call_due(runs):
             return False
         arrays = [*self.arg_arrays, *self.aux_arrays]
@@ -115,19 +115,19 @@ class PostponedPlan:
                 mark_variable(view, grad, "add" if self._grad_req[name] == "add" else "write")
         return views
 
-    def _run_calls(
+    def _run_call_by_call(
         self, sources: Sequence[NDArray], targets: Sequence[NDArray], is_train: bool
     ) -> bool:
         """Run `Executor.forward_on` operator by operator, as no plan is compiled yet."""
         trains, flags = self._needs_gradients(), get_state()
-        runs = self._structure.met[trains].get(self._signature(), 0)
+        runs = self._structure.met[trains].get(self._shapes_and_dtypes(), 0)
         if (
             flags
             or self._monitor is not None
             or runs is None
             or not is_call_by_call_due(runs, self._calls)
         ):
-            self._build()
+            self._build_plan()
             return self.forward_on(sources, targets, is_train)
         pairs = list(zip(sources, targets))
         if any(not isinstance(s, NDArray) or s.shape != t.shape for s, t in pairs):
@@ -136,7 +136,7 @@ class PostponedPlan:
             self._constant_inputs.restore()
         for source, target in pairs:
             source.copyto(target)
-        self._drop_outputs()
+        self._drop_recorded_outputs()
         set_state((1 if trains else 0) | (2 if is_train else 0))
         try:
             found = self._calls(self._inputs)
@@ -145,18 +145,18 @@ class PostponedPlan:
         for new, output in zip(found, self.outputs):
             new.copyto(output)
         if trains:
-            lease = self._recorded = self._arena_pool.keep_outputs(self._me, found)
+            lease = self._recorded = self._arena_pool.lease_outputs(self._me, found)
             lease.pending = bool(is_train)
         self._store_run_count(runs + 1)
         self.has_run, self._training = True, bool(is_train)
         return True
 
-    def _drop_outputs(self) -> None:
+    def _drop_recorded_outputs(self) -> None:
         """Drop the outputs of the last forward that autograd recorded."""
         if self._recorded is not None:
             self._recorded.array, self._recorded.pending = None, False
 
-    def _run_calls_backward(self, out_grads: Any) -> None:
+    def _backward_of_calls(self, out_grads: Any) -> None:
         """Run `Executor.backward` after a forward without a plan."""
         place, names = self._recorded, self._symbol.list_outputs()
         if place is None or place.array is None:
@@ -168,7 +168,7 @@ class PostponedPlan:
         taken = self._structure.calls.needs_head_gradients(wanted)
         shapes = [each.shape if takes else None for each, takes in zip(place.array, taken)]
         given = head_gradients(names, shapes, out_grads)
-        heads = [pair for pair in zip(place.array, given) if entry_of(pair[0]) is not None]
+        heads = [pair for pair in zip(place.array, given) if computed_by(pair[0]) is not None]
         # after explicit gradients others may follow, such as the rows of a Jacobian
         again = out_grads is not None
         _walk.walk_back(*map(list, zip(*heads)), again, self._training)

@@ -11,7 +11,7 @@ from libcpp.unordered_set cimport unordered_set
 from libcpp.vector cimport vector
 
 from .._core.face cimport ND, Face
-from .._core.touched_rows cimport watch_rows
+from .._core.touched_rows cimport get_row_set
 from .._engine cimport VarHandle, kInline, push_sync
 from .._executor cimport Plan, release_tables
 from .._core.sparse_kind cimport refuse_sparse
@@ -129,7 +129,7 @@ cdef void _append_changes(const Slot* slot, vector[SlotChange]* changes) noexcep
         changes.push_back(change)
 
 
-cdef void _end_patch(void* arg) noexcept nogil:
+cdef void _free_patch(void* arg) noexcept nogil:
     cdef TablePatch* patch = <TablePatch*>arg
     cdef SlotChange* change = <SlotChange*>(patch + 1)
     if not patch.applied:  # an earlier function has failed
@@ -160,7 +160,7 @@ cdef class ArgumentSlots:
     cdef vector[vector[VarHandle]] mutable_vars
 
     @property
-    def stale(self):
+    def has_stale_tables(self):
         """Whether the tables lack the arrays of the last `bind`, as an earlier run failed."""
         return self.plan.tables.stale.load()
 
@@ -201,14 +201,14 @@ cdef class ArgumentSlots:
                     self._note_chunk(PROMISED, i, segment.promised.size(), self.slots[k].chunk)
                     segment.promised.push_back(NULL)
             if segment.dev_type == kGPU and not segment.recordings[1].never:
-                self._record_by_address(i)
+                self._allow_recordings_by_address(i)
 
     def __dealloc__(self):
         cdef size_t i
         for i in range(self.slots.size()):
             del self.slots[i]
 
-    cdef int _record_by_address(self, size_t number) except -1:
+    cdef int _allow_recordings_by_address(self, size_t number) except -1:
         """Let a segment on a GPU be recorded for each combination of its slots' addresses."""
         cdef Tables* tables = self.plan.tables
         cdef Segment* segment = tables.segments[number]
@@ -270,10 +270,10 @@ cdef class ArgumentSlots:
         """Set the CachedResult of each slot from `first` on, and of each group of cached steps."""
         cdef vector[SlotChange] changes
         self.plan.cached[:] = cached  # pushed functions hold their own references
-        self._add_states(&changes)
+        self._append_state_changes(&changes)
         self._bind_arrays(first, [(<CachedResult>each).array for each in cached], &changes)
 
-    cdef int _add_states(self, vector[SlotChange]* changes) except -1:
+    cdef int _append_state_changes(self, vector[SlotChange]* changes) except -1:
         """Append the states of the plan's cached results to `changes`."""
         cdef SlotChange change
         cdef size_t i
@@ -301,7 +301,7 @@ cdef class ArgumentSlots:
             slot.rows = NULL
             exchanged = exchanged or slot.is_source
             if slot.watched and array.blob.dev_type == kCPU:
-                slot.rows = watch_rows(array)
+                slot.rows = get_row_set(array)
             if not full:
                 _append_changes(slot, changes)
             if slot.var != array.chunk.var:
@@ -310,7 +310,7 @@ cdef class ArgumentSlots:
                     segments.insert(k)
         if full:
             if not changes.size():
-                self._add_states(changes)
+                self._append_state_changes(changes)
             for i in range(self.slots.size()):
                 _append_changes(self.slots[i], changes)
         if changes.size():
@@ -334,7 +334,7 @@ cdef class ArgumentSlots:
             to[i] = changes[0][i]
         for i in range(tables.segments.size()):
             vars.push_back(tables.segments[i].var)
-        return push_sync(_apply_patch, patch, _end_patch, kCPU, 0, NULL, 0, vars.data(),
+        return push_sync(_apply_patch, patch, _free_patch, kCPU, 0, NULL, 0, vars.data(),
                          <int>vars.size(), 0, kInline, b"executor")
 
     cdef int _rebuild_variables(self, size_t segment) except -1:
@@ -356,7 +356,7 @@ cdef class ArgumentSlots:
         return 0
 
 
-cdef class Lease:
+cdef class PlanLease:
     """The right to use an instance and its arena. When it is dropped they return to the idle lists;
     the arena stays with the instance if `arenas` is None."""
 

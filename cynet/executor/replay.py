@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..autograd._adjoint import alias_of
+from ..autograd._adjoint import make_alias
 from ..autograd._walk import gradients_at_nodes
 from ..base.dtype import name_of
 from ..base.errors import GradientError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..typing import NDArray, Symbol
 
 
-def replay(symbol: Symbol, arrays: Mapping[str, NDArray], where: str) -> list[NDArray]:
+def replay_symbol(symbol: Symbol, arrays: Mapping[str, NDArray], where: str) -> list[NDArray]:
     """Compute the outputs of a Symbol.
 
     arrays: The variables' arrays by name.
@@ -63,7 +63,7 @@ def _run_subgraphs(node: Node, inputs: Sequence[NDArray], where: str) -> list[ND
     prop = node.prop
 
     def run(number: int, carried: Mapping[int, NDArray]) -> list[NDArray]:
-        graph, positions = prop.subgraphs[number], prop.bindings()[number]
+        graph, positions = prop.subgraphs[number], prop.variable_inputs()[number]
         given = [carried.get(i, inputs[i]) for i in positions]
         return _replay_graph(graph.heads, dict(zip(graph.variables, given)), where)
 
@@ -106,12 +106,12 @@ def gradients(
     where: str,
 ) -> list[NDArray | None]:
     """Compute recorded gradients of a Symbol's outputs for the variables named in `wanted`;
-    `arrays` as for `replay`. None for a variable that no output depends on."""
+    `arrays` as for `replay_symbol`. None for a variable that no output depends on."""
     linked, nodes = dict(arrays), []
     for name in wanted:
-        linked[name], node = alias_of(linked[name])
+        linked[name], node = make_alias(linked[name])
         nodes.append(node)
-    outputs = replay(symbol, linked, where)
+    outputs = replay_symbol(symbol, linked, where)
     head_grads = [
         zeros_like(out.detach()) if grad is None else grad for out, grad in zip(outputs, head_grads)
     ]

@@ -8,8 +8,8 @@ from .._engine cimport VarHandle, is_ready, kInline
 from .._ndarray cimport Chunk
 from .._resource cimport Resource
 from .._typedefs cimport TBlob
-from ..cuda.graphs cimport Recording, Recordings, recording_at
-from ..engine.trace cimport SYMBOLIC, begin_time
+from ..cuda.graphs cimport Recording, Recordings, find_recording
+from ..engine.trace cimport SYMBOLIC, now_if_traced
 from ..operator._base cimport OpContext, Operator
 
 cdef struct NativeStep:
@@ -58,7 +58,7 @@ cdef cppclass Segment:
     Recordings by_address[2]  # recordings by the addresses of the exchanged arrays
     vector[size_t] slots     # slots that the segment's steps use
 
-cdef inline bint runs_at_once(Segment* segment) noexcept:
+cdef inline bint would_run_now(Segment* segment) noexcept:
     """Return whether a segment pushed now would have run when push_sync returns."""
     cdef VarHandle var
     if segment.flags != kInline:
@@ -90,7 +90,7 @@ cdef cppclass Tables:
 
 cdef inline bint is_timed(Tables* tables) noexcept nogil:
     """Return whether each step is measured, so that segments must not be replayed as graphs."""
-    return tables.profiled.load() or begin_time(SYMBOLIC)
+    return tables.profiled.load() or now_if_traced(SYMBOLIC)
 
 ctypedef int (*Uncaught)(NativeStep*, OpContext*, const TBlob*, TBlob*,
                          const int*) noexcept nogil
@@ -131,7 +131,7 @@ cdef inline Recording* recording_of(PlanRun* run) noexcept nogil:
     if segment.rebinds and not run.tables.stale.load():
         for slot in segment.slots:
             at.push_back(run.tables.slot_addresses[slot])
-        found = recording_at(&segment.by_address[run.is_train], &at, segment.dev_id)
+        found = find_recording(&segment.by_address[run.is_train], &at, segment.dev_id)
     return found if found != NULL else &segment.recordings[run.is_train]
 
 cdef inline void mark_written(Segment* segment) noexcept nogil:

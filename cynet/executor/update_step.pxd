@@ -12,8 +12,8 @@ cdef class UpdateStep:
     cdef vector[VarHandle] reads, writes
     cdef int dev_type, dev_id
     # Puts the launches of a task on run_ctx.stream (QueueFn of cuda/graphs.pxd); `numbers` are
-    # the task's, or NULL. A subclass sets `put` and `free_task`, which frees a task.
-    cdef int (*put)(void* task, RunContext* run_ctx, void* numbers) except -1 nogil
+    # the task's, or NULL. A subclass sets `queue_launches` and `free_task`, which frees a task.
+    cdef int (*queue_launches)(void* task, RunContext* run_ctx, void* numbers) except -1 nogil
     cdef void (*free_task)(void* task) noexcept nogil
     # Return a task for a call's arguments, to be freed by `free_task`; sets `numbers` to the nbytes
     # of scalars that its kernels read.

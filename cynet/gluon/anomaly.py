@@ -8,10 +8,10 @@ from ..monitor.nans import (
     AnomalyError,
     add_reporter,
     calling_line,
-    close_scope,
+    close_anomaly_scope,
     describe_nans,
     layer_text,
-    open_scope,
+    open_anomaly_scope,
 )
 from .block import Block
 from .tracing import set_operator_hook
@@ -48,11 +48,11 @@ class detect_anomaly:
         self.infinite = infinite
 
     def __enter__(self) -> detect_anomaly:
-        open_scope(self)
+        open_anomaly_scope(self)
         return self
 
     def __exit__(self, *args: object) -> None:
-        close_scope(self)
+        close_anomaly_scope(self)
 
 
 def _check_node_output(name, operator, array):

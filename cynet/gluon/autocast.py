@@ -50,12 +50,12 @@ def autocast(block: Block, dtype: str = "float16") -> Block:
         raise ArgumentError(
             f"autocast: dtype must be float16, bfloat16 or float32, got {shown(dtype)}"
         )
-    block.apply(_remove_cast if name == "float32" else lambda each: _cast(each, name))
+    block.apply(_remove_cast if name == "float32" else lambda each: _cast_layer(each, name))
     count_block_change()
     return block
 
 
-def _cast(block, dtype):
+def _cast_layer(block, dtype):
     if isinstance(block, _AUTOCAST_LAYERS):
         vars(block).update(hybrid_forward=_LowPrecisionForward(block, dtype), _autocast=dtype)
 

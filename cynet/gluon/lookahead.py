@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..typing import NDArray
     from .block import Block
 
-_STEPS_KEY = "steps"
+_STEPS_KEY = "steps"  # key of the step count in a saved state
 
 
 @guarded

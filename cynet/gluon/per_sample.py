@@ -17,7 +17,7 @@ from .tracing import is_tracing
 
 _ZERO_TOLERANCE = 1e-5  # relative to the largest gradient norm
 # maximum relative error between the sum of gradients and the batch's gradient
-_MAX_ERROR = 1e-3
+_MAX_ERROR = 1e-3  # relative, of a sum of gradients
 
 
 @guarded
@@ -309,7 +309,7 @@ def _norm_layer_gradients(layer, x, grad):
     return found
 
 
-_GRAD_RULES = {
+_GRAD_RULES = {  # layer class -> function of its gradients
     nn.Dense: _dense_layer_gradients,
     _Conv: _conv_layer_gradients,
     nn.Embedding: _embedding_layer_gradients,

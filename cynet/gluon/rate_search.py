@@ -8,7 +8,7 @@ from .. import autograd
 from ..base.errors import ArgumentError, CynetError
 from ..base.guard import guarded
 from ..callback.rate_search import RateCurve
-from ..optimizer.snapshot import Snapshot
+from ..optimizer.snapshot import OptimizerSnapshot
 from .utils import split_and_load
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def find_learning_rate(
         for part in _split_batch(first, trainer._contexts)[:1]:
             net(part[0])  # the first call infers shapes
     before = [each.data(each.list_ctx()[0]).copy() for each in params]
-    snapshot, batch = Snapshot(trainer._updaters), first
+    snapshot, batch = OptimizerSnapshot(trainer._updaters), first
     try:
         goes_on = True
         while goes_on:

@@ -11,7 +11,7 @@ from ..base.dtype import is_floating
 from ..base.errors import ArgumentError, ArgumentTypeError, GradientError, shown
 from ..base.guard import guarded
 from ..base.tracing import has_trace
-from ..ndarray._tape import Leaf, StepNode, entry_of, wants_gradient
+from ..ndarray._tape import Leaf, StepNode, computed_by, wants_gradient
 from .block import Block
 from .block.structure import flatten, regroup
 from .tracing import count_block_change, is_tracing
@@ -141,12 +141,12 @@ class _RecomputingNode(StepNode):
             if is_floating(each.dtype):
                 each.attach_grad()
         weights = [older.get(i, each) for i, each in enumerate(self.weights)]
-        with self._use_weights(weights):
+        with self._use_forward_weights(weights):
             outputs, _ = flatten(self._rerun_forward(inputs), "output")
-        heads = [i for i, each in enumerate(outputs) if grads[i] is not None and entry_of(each)]
+        heads = [i for i, each in enumerate(outputs) if grads[i] is not None and computed_by(each)]
         wanted = [*inputs, *weights]
-        reached = self._leaf_variables([entry_of(outputs[i])[0] for i in heads], wanted)
-        entries = [entry_of(each) for each in wanted]
+        reached = self._leaf_variables([computed_by(outputs[i])[0] for i in heads], wanted)
+        entries = [computed_by(each) for each in wanted]
         positions = [i for i, entry in enumerate(entries) if entry and entry[0] in reached]
         found = [None] * len(wanted)
         if positions:
@@ -161,7 +161,7 @@ class _RecomputingNode(StepNode):
         return found
 
     @contextlib.contextmanager
-    def _use_weights(self, weights):
+    def _use_forward_weights(self, weights):
         """Restore the parameters' arrays of the forward pass for a ``with`` block."""
         changes = [
             (param, now, then)
@@ -192,7 +192,7 @@ class _RecomputingNode(StepNode):
 
     def _leaf_variables(self, nodes, wanted):
         """Return the variables that `nodes` depend on; an error unless all are in `wanted`."""
-        own = {entry[0] for entry in map(entry_of, wanted) if entry}
+        own = {entry[0] for entry in map(computed_by, wanted) if entry}
         seen, stack = set(), list(nodes)
         while stack:
             node = stack.pop()

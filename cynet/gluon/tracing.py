@@ -14,7 +14,7 @@ def count_block_change():
     change_count[0] += 1
 
 
-_operator_hook = [None]
+_operator_hook = [None]  # the hook that `set_operator_hook` sets
 
 
 def set_operator_hook(hook):

@@ -185,7 +185,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                 raise ArgumentError(f"Trainer: no optimizer is named {shown(optimizer)}")
             self._optimizer = opt.create(optimizer, **dict(settings or {}))
         self._optimizer.param_dict = self._param_dict()
-        self._set_groups()
+        self._set_group_rates()
 
     def _param_dict(self):
         """Parameters by the name and by the index of their states; users' scripts read it."""
@@ -523,7 +523,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                 with_grad = [i for i, each in enumerate(fresh) if each]
                 names = [names[i] for i in with_grad]
                 params, weights = [params[i] for i in with_grad], [weights[i] for i in with_grad]
-            if several and not self._optimizer.has_own("_set_current_context"):
+            if several and not self._optimizer.has_override("_set_current_context"):
                 self._optimizer._set_current_context(k)
             if plain:
                 grads = [each._grad[k] for each in params]

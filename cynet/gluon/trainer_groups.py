@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # settings that replace the optimizer's; the others are attributes of parameters
-_REPLACED_SETTINGS = ("lr", "wd")
+_REPLACED_SETTINGS = ("lr", "wd")  # of the optimizer
 _GROUP_SETTINGS = (*_REPLACED_SETTINGS, "lr_mult", "wd_mult", "grad_req")
 
 
@@ -178,7 +178,7 @@ class TrainerGroups:
                         )
                     seen[id(each)] = i
 
-    def _set_groups(self):
+    def _set_group_rates(self):
         """Set the optimizer's rates and decays to those that the groups were created with."""
         rates, decays = {}, {}
         for i, group in enumerate(self._groups):
@@ -230,7 +230,7 @@ class TrainerGroups:
                 setattr(loaded, table, own)
                 continue
             strange = [name for name in theirs if name not in self._names]
-            if strange or any(self._has_mixed_values(theirs)):
+            if strange or any(self._mixed_value_flags(theirs)):
                 raise MismatchError(
                     f"the states are of a Trainer with other groups: {brief_list(list(theirs))}"
                     f" have {key!r} of their own there"
@@ -238,7 +238,7 @@ class TrainerGroups:
             numbers = {i: theirs[n] for i, n in enumerate(self._names) if n in theirs}
             setattr(loaded, table, {**theirs, **numbers})
 
-    def _has_mixed_values(self, table):
+    def _mixed_value_flags(self, table):
         """Yield for each group whether its parameters have several values in a table."""
         for group in self.param_groups:
             yield len({table.get(name) for name in self._state_names(group["params"])}) > 1

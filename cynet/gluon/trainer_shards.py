@@ -71,7 +71,7 @@ class TrainerShards:
         """
         self._prepare_kvstore()
         if self._is_sharded():
-            self._get_update_shards().gather(self._updaters[0], self._names)
+            self._get_update_shards().gather_all_states(self._updaters[0], self._names)
 
     def _full_updater(self) -> Updater:
         """Return the Updater with the states of all ranks."""
@@ -86,4 +86,4 @@ class TrainerShards:
 
     def _states_of_this_rank(self, states):
         """Select the states, by name, that this rank stores."""
-        return self._get_update_shards().own_states(states) if self._is_sharded() else states
+        return self._get_update_shards().own_shard_of(states) if self._is_sharded() else states

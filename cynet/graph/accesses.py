@@ -41,10 +41,10 @@ def find_accesses(steps: Iterable[Step]) -> Accesses:
 
 def accesses_conflict(a: Accesses, b: Accesses) -> bool:
     """Return whether one of two sets of accesses writes arena bytes of the other."""
-    return _bits_overlap(a[3], b[3]) or _bits_overlap(a[3], b[2]) or _bits_overlap(a[2], b[3])
+    return _spans_overlap(a[3], b[3]) or _spans_overlap(a[3], b[2]) or _spans_overlap(a[2], b[3])
 
 
-def _bits_overlap(first: list[Span], second: list[Span]) -> bool:
+def _spans_overlap(first: list[Span], second: list[Span]) -> bool:
     i = j = 0
     while i < len(first) and j < len(second):
         if first[i][0] < second[j][1] and second[j][0] < first[i][1]:

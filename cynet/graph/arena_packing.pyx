@@ -75,7 +75,7 @@ cdef int64_t _find_offset(Tree* tree, size_t first, size_t last, int64_t size) e
     if tree.wait:
         tree.wait -= 1
     else:
-        _find_intervals(tree, first, last)
+        _collect_intervals(tree, first, last)
         offset = _lowest_free_offset(&tree.near, size, tree.placed.size() // LOOK_COST)
         if offset != TOO_LONG:
             tree.pause = 0
@@ -84,7 +84,7 @@ cdef int64_t _find_offset(Tree* tree, size_t first, size_t last, int64_t size) e
     return _scan_all_values(tree, first, last, size)
 
 
-cdef int _find_intervals(Tree* tree, size_t first, size_t last) except -1 nogil:
+cdef int _collect_intervals(Tree* tree, size_t first, size_t last) except -1 nogil:
     """Collect the used intervals of all values that live at a step from `first` to `last`."""
     cdef size_t left = first + tree.steps, right = last + tree.steps
     cdef size_t above_left = left, above_right = right

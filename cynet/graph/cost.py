@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 # Speeds of one or two cores; only the ratio of the two matters.
-FLOPS_PER_SECOND = 2e11
-BYTES_PER_SECOND = 1e10
+FLOPS_PER_SECOND = 2e11  # floating-point operations of a CPU, about
+BYTES_PER_SECOND = 1e10  # memory traffic of a CPU, about
 
 
 def flops(step: Step) -> int:

@@ -71,7 +71,7 @@ class _GradientPass:
             self.heads.setdefault(value, index)
         for step in reversed(forward):
             self._add_backward(step, needed)
-        self._finish_arguments()
+        self._zero_missing_gradients()
         self.graph.steps.extend(self.steps)
         return self.graph
 
@@ -185,7 +185,7 @@ class _GradientPass:
         self.steps.append(_zero_step(zero))
         return zero
 
-    def _finish_arguments(self) -> None:
+    def _zero_missing_gradients(self) -> None:
         """Finish gradients of arguments that are outputs, and zero those without contributions."""
         for value in self.wanted:
             if value not in self.begun:

@@ -214,7 +214,7 @@ class _Inference:
             self.sign = -self.sign
         return self.values
 
-    def mark_stale(self, position: int) -> None:
+    def queue_node_again(self, position: int) -> None:
         """Queue a node to infer again: in this pass if it comes later, else in the next."""
         if position not in self.stale:
             self.stale.add(position)
@@ -291,9 +291,9 @@ class _Inference:
             stale = self.stale
             for user in self.structure.users[entry]:
                 if user not in stale:
-                    self.mark_stale(user)
+                    self.queue_node_again(user)
             if entry[0].op is not None:
-                self.mark_stale(self.structure.position[entry[0]])
+                self.queue_node_again(self.structure.position[entry[0]])
 
     def conflict_error(self, node: Node, entry: Entry, old: Any, value: Any) -> CynetError:
         """Return the error for an operator that infers another value than the known one."""

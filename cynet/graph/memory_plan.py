@@ -166,14 +166,14 @@ class _LifetimeIndex:
         for value in _touched_values(steps):
             if value.root is not value:
                 self.members.setdefault(value.root, []).append(value)
-        self.index(steps)
+        self.number_steps(steps)
 
-    def index(self, steps: list[Step]) -> None:
+    def number_steps(self, steps: list[Step]) -> None:
         """Number the steps again; a root lives as long as the values in its memory."""
         self.first: dict[Value, int] = {}
         self.own_last: dict[Value, int] = {}
         self.adds: dict[Value, tuple[int, int]] = {}
-        # root -> `_times_of` it, computed at first use
+        # root -> `_use_intervals_of` it, computed at first use
         self.times: dict[Value, tuple[_IntervalSet, _IntervalSet]] = {}
         for index, step in enumerate(steps):
             for value in step.touched():
@@ -195,12 +195,12 @@ class _LifetimeIndex:
         """
         if value in self.adds and root.kind != TEMP:
             return False
-        used, added = self._times_of(root)
+        used, added = self._use_intervals_of(root)
         return not added.intersects(self.first[value], self.own_last[value]) and (
             value not in self.adds or not used.intersects(*self.adds[value])
         )
 
-    def _times_of(self, root: Value) -> tuple[_IntervalSet, _IntervalSet]:
+    def _use_intervals_of(self, root: Value) -> tuple[_IntervalSet, _IntervalSet]:
         """Return the steps that use values in the memory of `root`, and those that add to them."""
         if root not in self.times:
             self.times[root] = _IntervalSet(), _IntervalSet()
@@ -215,7 +215,7 @@ class _LifetimeIndex:
             if value in self.adds:
                 added.add(*self.adds[value])
 
-    def join(self, value: Value, root: Value) -> None:
+    def merge_into_root(self, value: Value, root: Value) -> None:
         """Put `value`, and all values in its memory, into the memory of `root`."""
         joined = [value, *self.members.pop(value, ())]
         for each in joined:
@@ -235,12 +235,12 @@ def _make_views(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value]) ->
             forward = step.direction == FORWARD
             source = step.in_data[0] if forward else step.out_grad[0]
             target = step.out_data[0] if forward else step.in_grad[0]
-            if _turn_into_view(step, source, 0, target, lives, fixed):
+            if _try_turn_into_view(step, source, 0, target, lives, fixed):
                 continue
         elif traits.passes_gradient and step.direction == BACKWARD:
             # values that are not added to first, which leaves more choices for the others
             for position, target in sorted(step.written(), key=lambda w: w[1] in lives.adds):
-                if _turn_into_view(step, step.out_grad[0], position, target, lives, fixed):
+                if _try_turn_into_view(step, step.out_grad[0], position, target, lives, fixed):
                     step.req[position], step.in_grad[position] = NULL, None
             if not step.written():
                 continue
@@ -249,10 +249,10 @@ def _make_views(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value]) ->
         cached_steps = set(steps)
         graph.n_forward = sum(step in cached_steps for step in graph.steps[: graph.n_forward])
         graph.steps = steps
-        lives.index(steps)
+        lives.number_steps(steps)
 
 
-def _turn_into_view(
+def _try_turn_into_view(
     step: Step,
     source: Value | None,
     position: int,
@@ -273,7 +273,7 @@ def _turn_into_view(
         or not lives.can_share_as_copy(target, source.root)
     ):
         return False
-    lives.join(target, source.root)
+    lives.merge_into_root(target, source.root)
     return True
 
 
@@ -298,9 +298,9 @@ def _share_inplace(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value])
             if used[root] != 1:
                 continue
             if target.kind == TEMP:
-                lives.join(target, root)
+                lives.merge_into_root(target, root)
             elif target.kind == OUTPUT and lives.first[target] == index:
-                lives.join(root, target)
+                lives.merge_into_root(root, target)
             else:
                 continue
             step.req[position] = INPLACE

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Stages of passes: on forward steps, on forward steps of plans for prediction, on all steps, and
 # inside of the memory pass.
-FORWARD, PREDICT, WHOLE, MEMORY = "forward", "predict", "whole", "memory"
+FORWARD, PREDICT, WHOLE, MEMORY = "forward", "predict", "whole", "memory"  # stages of passes
 CPU = ("cpu",)  # devices that a pass supports
 ALL_DEVICES = ("cpu", "gpu")
 

@@ -109,13 +109,13 @@ cdef class Step:
         """Return the values that the step reads, each once, with the values that it adds to."""
         cdef list found = []
         if self.direction == "forward":
-            _add_missing(found, self.in_data)
+            _append_non_none(found, self.in_data)
         else:
-            _add_missing(found, self.out_grad)
-            _add_missing(found, self.in_data)
-            _add_missing(found, self.out_data)
+            _append_non_none(found, self.out_grad)
+            _append_non_none(found, self.in_data)
+            _append_non_none(found, self.out_data)
         if 3 in self.req:
-            _add_missing(found, [value for i, value in self.written() if self.req[i] == 3])
+            _append_non_none(found, [value for i, value in self.written() if self.req[i] == 3])
         if len(found) > 1:
             return list(dict.fromkeys(found))
         return found
@@ -131,7 +131,7 @@ cdef class Step:
         return f"<{self.direction} {self.prop.op_name} {self.name}>"
 
 
-cdef int _add_missing(list found, list values) except -1:
+cdef int _append_non_none(list found, list values) except -1:
     for value in values:
         if value is not None:
             found.append(value)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 HEADER_BYTES = 64  # start of `reserve`: the number of runs, or the index of the branch that ran
 # Sources of a body's variable: a row of an input, a state, an input, an auxiliary state.
-ROW, STATE, INPUT, AUX = 0, 1, 2, 3
+ROW, STATE, INPUT, AUX = 0, 1, 2, 3  # kinds of sources of a variable
 # pack caches by the versions of arrays, which rows of an array do not have
 PASSES_NOT_IN_BODIES = frozenset({"pack"})
 
@@ -94,10 +94,10 @@ class Body:
     def draws_random(self, backward: bool) -> bool:
         """Return whether forward, or backward, draws random numbers."""
         n = self.graph.n_forward
-        return any(map(_draws_numbers, self.graph.steps[n:] if backward else self.graph.steps[:n]))
+        return any(map(_draws_random, self.graph.steps[n:] if backward else self.graph.steps[:n]))
 
 
-def _draws_numbers(step: Step) -> bool:
+def _draws_random(step: Step) -> bool:
     ask = step.prop.forward_resource if step.direction == FORWARD else step.prop.backward_resource
     shapes = [v.shape for v in (step.origin or step).in_data]
     return ResourceRequest.random in ask(shapes)
@@ -200,7 +200,7 @@ class SubgraphRunner(OperatorProperty):
             back.in_data, back.out_data[:-2] = ins, outs[:-2]
         del self.lower, self.names_inside
 
-    def _subgraph_body(
+    def _build_body(
         self,
         number: int,
         values: dict[int, Value],
@@ -210,7 +210,7 @@ class SubgraphRunner(OperatorProperty):
     ) -> Body:
         """Build the body of ``subgraphs[number]``; inputs in `row` are rows, in `states` states."""
         graph = self.definition.subgraphs[number]
-        inputs = self.definition.bindings()[number]
+        inputs = self.definition.variable_inputs()[number]
         place = {i: k for k, i in enumerate(self.inputs)}
         aux = {i: k for k, i in enumerate(self.states)}
         feeds, shapes, requested = [], [], []
@@ -244,12 +244,12 @@ class SubgraphRunner(OperatorProperty):
                 return None
             return "add" if i not in row or self.requests[k] == ADD else "write"
 
-        body = self._subgraph_body(definition.body, values, row, states, requests)
+        body = self._build_body(definition.body, values, row, states, requests)
         self.bodies = (body,)
         self.state_inputs = [self.inputs.index(i) for i in states]
         self.arenas = [self.space.add(body.graph.memory.planned)]
         if definition.condition is not None:
-            self.condition = self._subgraph_body(
+            self.condition = self._build_body(
                 definition.condition, values, (), states, lambda i, k: None
             )
             self.arenas.append(self.space.add(self.condition.graph.memory.planned))
@@ -266,7 +266,7 @@ class SubgraphRunner(OperatorProperty):
         self.stride = memory.size - first
         if self.back:
             memory.size = first + self.runs * self.stride
-            self._reserve_gradients(body, sizes)
+            self._reserve_gradient_memory(body, sizes)
         read = {
             index
             for value, (kind, index) in zip(body.variables, body.feeds)
@@ -280,7 +280,7 @@ class SubgraphRunner(OperatorProperty):
         outputs = body.graph.outputs[: self.n_stacked]
         return read, {i for i, value in enumerate(outputs) if body.is_read_back(value)}
 
-    def _reserve_gradients(self, body: Body, sizes: list[int]) -> None:
+    def _reserve_gradient_memory(self, body: Body, sizes: list[int]) -> None:
         """Reserve memory for the gradients of states, and for gradients that are computed but not
         used."""
         self.grad_offsets = [(self.space.add(size), self.space.add(size)) for size in sizes]
@@ -295,10 +295,10 @@ class SubgraphRunner(OperatorProperty):
                 return "write"
             return "add" if self.back and self.requests[k] != NULL else None
 
-        self.condition = self._subgraph_body(0, values, (), (), lambda i, k: None)
+        self.condition = self._build_body(0, values, (), (), lambda i, k: None)
         self.arenas = [self.space.add(self.condition.graph.memory.planned)]
         self.predicate = self.space.add(8)
-        self.bodies = tuple(self._subgraph_body(n, values, (), (), requests) for n in (1, 2))
+        self.bodies = tuple(self._build_body(n, values, (), (), requests) for n in (1, 2))
         maximum = max(body.graph.memory.planned for body in self.bodies)
         self.arenas += [self.space.add(maximum)] * 2
         self.saved = self.reserve.add(max(body.graph.saved for body in self.bodies))

@@ -50,12 +50,12 @@ def verify(graph: Graph, after: str) -> None:
             _check_backward(step, after)
         for value in step.read():
             if value.root.kind not in _INPUT_KINDS and value.root not in made:
-                _raise_error(after, step, value, "reads it before it is written")
+                _raise_step_error(after, step, value, "reads it before it is written")
         for position, value in step.written():
             if step.req[position] not in (WRITE, INPLACE, ADD):
-                _raise_error(after, step, value, f"has request {step.req[position]} for it")
+                _raise_step_error(after, step, value, f"has request {step.req[position]} for it")
             if value in own and step.req[position] != ADD:
-                _raise_error(after, step, value, "writes it a second time")
+                _raise_step_error(after, step, value, "writes it a second time")
             own.add(value)
             made.add(value.root)
     if any(step.direction != FORWARD for step in graph.steps[: graph.n_forward]):
@@ -65,7 +65,7 @@ def verify(graph: Graph, after: str) -> None:
             raise CynetError(f"{after} leaves no step that computes {value!r}")
 
 
-def _raise_error(after: str, step: Step, value: Value, words: str) -> NoReturn:
+def _raise_step_error(after: str, step: Step, value: Value, words: str) -> NoReturn:
     raise CynetError(f"{after} leaves {step!r} wrong: it {words}: {value!r}")
 
 
@@ -92,9 +92,9 @@ def _check_forward(step: Step, after: str) -> None:
     kinds = prop.infer_type(list(types[0]), [None] * outputs)[1]
     for value, shape, kind in zip(step.out_data, found, kinds):
         if is_known(shape) and plain_shape(shape) != value.shape:
-            _raise_error(after, step, value, f"makes the shape {plain_shape(shape)}")
+            _raise_step_error(after, step, value, f"makes the shape {plain_shape(shape)}")
         if kind not in (None, value.dtype):
-            _raise_error(after, step, value, f"makes {kind}")
+            _raise_step_error(after, step, value, f"makes {kind}")
     _inferred_of_property[prop] = shapes, types
 
 
@@ -107,7 +107,7 @@ def _check_backward(step: Step, after: str) -> None:
             )
         for value, of in zip(values, like):
             if value is not None and (value.shape, value.dtype) != (of.shape, of.dtype):
-                _raise_error(after, step, value, f"takes it for the gradient of {of!r}")
+                _raise_step_error(after, step, value, f"takes it for the gradient of {of!r}")
     if len(step.req) != len(step.in_grad):
         raise CynetError(f"{after} leaves {step!r} with {len(step.req)} requests")
     for request, value in zip(step.req, step.in_grad):

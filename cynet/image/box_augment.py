@@ -40,9 +40,9 @@ class _CropKind:
             return None
         return int(rng.integers(width - w + 1)), int(rng.integers(height - h + 1)), w, h
 
-    def contains_object(self, boxes, place):
-        """Return whether the crop `place` overlaps an object as the ranges require."""
-        x, y, w, h = place
+    def contains_object(self, boxes, crop_box):
+        """Return whether the crop `crop_box` overlaps an object as the ranges require."""
+        x, y, w, h = crop_box
         common = intersection_areas(boxes[:, 1:5], (x, y, x + w, y + h))
         of = box_areas(boxes[:, 1:5])
         good = np.ones(len(boxes), bool)
@@ -159,17 +159,17 @@ class BoxAugmenter:
                 if found is None:
                     continue
                 x, y, w, h = found
-                place = (x / width, y / height, w / width, h / height)
-                if len(boxes) and not kind.contains_object(boxes, place):
+                crop_box = (x / width, y / height, w / width, h / height)
+                if len(boxes) and not kind.contains_object(boxes, crop_box):
                     continue
-                left = self._clip_boxes(boxes, place)
+                left = self._clip_boxes(boxes, crop_box)
                 if len(left) or not len(boxes):
                     return image[y : y + h, x : x + w], left
         return image, boxes
 
-    def _clip_boxes(self, boxes, place):
+    def _clip_boxes(self, boxes, crop_box):
         """Return the boxes that stay in a crop, cut at its border."""
-        out = move_boxes(boxes, *place)
+        out = move_boxes(boxes, *crop_box)
         inside = out.copy()
         inside[:, 1:5] = out[:, 1:5].clip(0, 1)
         if self.o["crop_emit_mode"] == "center":

@@ -313,15 +313,15 @@ class DetRandomCropAug(DetAugmenter):
                     return (x, y, w, h), boxes
         return None
 
-    def _covers_objects(self, label, place, height, width):
+    def _covers_objects(self, label, corners, height, width):
         """Return whether a crop covers enough of the objects that it touches."""
-        if (place[2] - place[0]) * (place[3] - place[1]) < _MIN_PIXELS:
+        if (corners[2] - corners[0]) * (corners[3] - corners[1]) < _MIN_PIXELS:
             return False
         sizes = box_areas(label[:, 1:5])
         seen = sizes * width * height > _MIN_PIXELS
         if not seen.any():
             return False
-        within = (place[0] / width, place[1] / height, place[2] / width, place[3] / height)
+        within = (corners[0] / width, corners[1] / height, corners[2] / width, corners[3] / height)
         parts = intersection_areas(label[seen, 1:5], within) / sizes[seen]
         parts = parts[parts > 0]
         return parts.size > 0 and parts.min() > self.min_object_covered

@@ -126,7 +126,7 @@ class ImageDetIter(ImageIter):
             **kwargs,
         )
         self.label_shape = self._estimate_label_shape()
-        self._describe_data()
+        self._set_data_descriptions()
         if shuffle:  # MXNet shuffles before and after finding the label shape
             self.reset()
             self.reset()
@@ -134,7 +134,7 @@ class ImageDetIter(ImageIter):
     def _create_augmenters(self, data_shape, kwargs):
         return CreateDetAugmenter(data_shape, **kwargs)
 
-    def _describe_data(self):
+    def _set_data_descriptions(self):
         data, label = self.provide_data[0].name, self.provide_label[0].name
         self.provide_data = [DataDesc(data, (self.batch_size, *self.data_shape))]
         self.provide_label = [DataDesc(label, (self.batch_size, *self.label_shape))]
@@ -266,7 +266,7 @@ class ImageDetIter(ImageIter):
         if label_shape is not None:
             self.check_label_shape(label_shape)
             self.label_shape = tuple(label_shape)
-        self._describe_data()
+        self._set_data_descriptions()
 
     def sync_label_shape(self, it: ImageDetIter, verbose: bool = False) -> ImageDetIter:
         """Set the label shapes of two iterators, such as training and validation, to the larger of

@@ -61,9 +61,9 @@ class BatchPipeline:
 
     def close(self):
         """Stop: running tasks finish, no new tasks start."""
-        self._stop(wait=True)
+        self._cancel_tasks(wait=True)
 
-    def _stop(self, wait):
+    def _cancel_tasks(self, wait):
         begun, self._begun = self._begun, deque()
         for _, futures in begun:
             for each in futures:
@@ -75,4 +75,4 @@ class BatchPipeline:
         # The garbage collector may call this anywhere, even in a thread that is starting: waiting
         # there for another thread could deadlock.
         with suppress(Exception):  # errors at the interpreter's end are ignored
-            self._stop(wait=False)
+            self._cancel_tasks(wait=False)

@@ -25,15 +25,15 @@ def check_inter_method(method):
         raise ArgumentError(f"inter_method is 0 to 4, 9 or 10, got {method}")
 
 
-def resize_by_method(image, width, height, kind, rng):
+def resize_by_method(image, width, height, interpolation, rng):
     """Resize an image by an `inter_method`."""
-    if kind == 9:
+    if interpolation == 9:
         bigger = (height > image.shape[0]) + (width > image.shape[1])
         smaller = (height < image.shape[0]) + (width < image.shape[1])
-        kind = 2 if bigger == 2 else 3 if smaller == 2 else 1
-    elif kind == 10:
-        kind = int(rng.integers(N_INTERPOLATIONS))
-    return resize_image(image, width, height, kind)
+        interpolation = 2 if bigger == 2 else 3 if smaller == 2 else 1
+    elif interpolation == 10:
+        interpolation = int(rng.integers(N_INTERPOLATIONS))
+    return resize_image(image, width, height, interpolation)
 
 
 def add_border(image, sides, fill):
@@ -143,13 +143,13 @@ class RecordAugmenter:
             ]
         )
         matrix[:, 2] = (sides - matrix[:, :2] @ [width, height]) / 2
-        kind = o["inter_method"] if o["inter_method"] < N_INTERPOLATIONS else 1
+        interpolation = o["inter_method"] if o["inter_method"] < N_INTERPOLATIONS else 1
         fill = [float(o["fill_value"])] * 4
         out = cv().warpAffine(
             image,
             matrix,
             (new_w, new_h),
-            flags=kind,
+            flags=interpolation,
             borderMode=cv().BORDER_CONSTANT,
             borderValue=fill,
         )

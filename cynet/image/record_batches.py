@@ -15,10 +15,10 @@ from .record_augment import Normalizer, RecordAugmenter
 from .record_options import NORMALIZE_OPTIONS
 from .source import RecordSource, read_list_file
 
-_DECODE_SPAN = Span("decode image", "data")
+_DECODE_SPAN = Span("decode image", "data")  # time range in the profiler's trace
 
 
-class Batch:
+class ImageBatch:
     """Arrays of a batch, which threads fill."""
 
     def __init__(self, numbers, pad, epoch, at, data_shape, label_width, dtype):
@@ -54,7 +54,7 @@ class RecordBatches:
             labels,
             self._skip_record if o["skip_damaged"] else None,
         )
-        self._numbers = self._check_part(o["part_index"], o["num_parts"])
+        self._numbers = self._part_record_numbers(o["part_index"], o["num_parts"])
         if o["verbose"]:
             logging.getLogger("cynet").info("%s: %d images", o["path_imgrec"], len(self._numbers))
         self._augment = self._make_augmenter(o, shape)
@@ -79,7 +79,7 @@ class RecordBatches:
             self.skipped += 1
         logging.getLogger("cynet").warning("left out: %s", error)
 
-    def _check_part(self, index, count):
+    def _part_record_numbers(self, index, count):
         if count < 1 or not 0 <= index < count:
             raise ArgumentError(f"part_index is from 0 to num_parts - 1, got {index}, {count}")
         each = -(-len(self._source) // count)  # the last part is shorter, as in MXNet
@@ -105,7 +105,7 @@ class RecordBatches:
             if pad:
                 after = self._record_order(epoch + 1) if self._o["round_batch"] else order
                 numbers = np.concatenate([numbers, np.resize(after, pad)])
-            yield Batch(numbers, pad, epoch, at, self._shape, self.label_width, self._kind)
+            yield ImageBatch(numbers, pad, epoch, at, self._shape, self.label_width, self._kind)
 
     def fill(self, batch, part):
         good = None

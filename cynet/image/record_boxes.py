@@ -9,7 +9,7 @@ from . import record_options as tables
 from .box_augment import BoxAugmenter
 from .boxes import select_nonempty_boxes, split_box_label
 from .record_batches import RecordBatches
-from .record_iter import ImageRecordIter, signature
+from .record_iter import ImageRecordIter, options_signature
 
 _HEADER_LENGTH = 4  # channels, height and width of the image, length of its label
 
@@ -102,4 +102,4 @@ class ImageDetRecordIter(ImageRecordIter):
     _batches = BoxBatches
 
 
-ImageDetRecordIter.__signature__ = signature(ImageDetRecordIter._tables)
+ImageDetRecordIter.__signature__ = options_signature(ImageDetRecordIter._tables)

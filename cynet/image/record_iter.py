@@ -10,10 +10,10 @@ import numpy as np
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..io import DataDesc, MXDataIter
-from ..io.positions import check_count, check_keys, read_position
+from ..io.positions import check_item_count, check_keys, read_position
 from .mean_image import write_mean_image
 from .pipeline import BatchPipeline
-from .record_batches import Batch, RecordBatches
+from .record_batches import ImageBatch, RecordBatches
 from .record_options import AUGMENT_OPTIONS, NORMALIZE_OPTIONS, READ_OPTIONS, read_options
 
 if TYPE_CHECKING:
@@ -80,18 +80,18 @@ class ImageRecordIter(MXDataIter):
         self.provide_label = [DataDesc(o["label_name"], label_shape)]
         self._next_epoch, self._start = 0, 0
         self._pipeline: BatchPipeline | None = None
-        self._current: Batch | None = None  # the batch that was returned last
+        self._current: ImageBatch | None = None  # the batch that was returned last
         self._began = False
 
     def _begin_epoch(self):
-        self._stop()
+        self._stop_pipeline()
         threads = max(self._o["preprocess_threads"], 1)
         tasks = self._work.batches(self._next_epoch, self._start)
         ahead = max(self._o["prefetch_buffer"], 1)
         self._began = False  # stays False if Ctrl-C interrupts the start
         self._pipeline = BatchPipeline(tasks, self._work.parts, self._work.fill, threads, ahead)
 
-    def _stop(self):
+    def _stop_pipeline(self):
         pipeline, self._pipeline = self._pipeline, None
         if pipeline is not None:
             pipeline.close()
@@ -117,7 +117,7 @@ class ImageRecordIter(MXDataIter):
             self._current = self._batch = None
         self._begin_epoch()
 
-    def _load_batch(self) -> Batch | None:
+    def _load_batch(self) -> ImageBatch | None:
         if self._pipeline is None or not self._pipeline.is_usable():
             self.load_state_dict(self.state_dict())
         batch = self._pipeline.next()
@@ -144,7 +144,7 @@ class ImageRecordIter(MXDataIter):
 
     def close(self) -> None:
         """End the threads; the next batch starts new ones."""
-        self._stop()
+        self._stop_pipeline()
 
     def state_dict(self) -> dict[str, int]:
         """Return the iterator's position: the epoch, the index of its next batch, and whether
@@ -165,7 +165,7 @@ class ImageRecordIter(MXDataIter):
         """
         who = type(self).__name__
         check_keys(state, who, ("epoch", "position"), optional=("began", "records"))
-        check_count(state, "records", who, self._length, "records")
+        check_item_count(state, "records", who, self._length, "records")
         epoch = read_position(state, "epoch", who, 0, 1 << 62)
         start = read_position(state, "position", who, 0, self._length + self.batch_size - 1)
         began = read_position({"began": int(start > 0), **state}, "began", who, 0, 1)
@@ -175,7 +175,7 @@ class ImageRecordIter(MXDataIter):
         self._began = bool(began)
 
 
-def signature(tables):
+def options_signature(tables):
     """Return the signature that ``help`` shows, from option tables."""
     required, others = [], []
     for name, option in (item for each in tables for item in each.items()):
@@ -202,4 +202,4 @@ class ImageRecordInt8Iter(ImageRecordUInt8Iter):
 
 
 for _kind in (ImageRecordIter, ImageRecordUInt8Iter, ImageRecordInt8Iter):
-    _kind.__signature__ = signature(_kind._tables)
+    _kind.__signature__ = options_signature(_kind._tables)

@@ -155,7 +155,7 @@ NON_BOX_OPTIONS = ("mirror", "rand_mirror", "max_random_contrast", "max_random_i
 BOX_NORMALIZE_OPTIONS = {
     name: option for name, option in NORMALIZE_OPTIONS.items() if name not in NON_BOX_OPTIONS
 } | {f"std_{c}": Option(0.0, float, "divides this channel; 0: it does not") for c in "rgba"}
-_PER_CROP = "; one for each kind of crop, or one for all"
+_PER_CROP = "; one for each kind of crop, or one for all"  # ends descriptions of crop options
 BOX_AUGMENT_OPTIONS = {
     "aug_seq": Option("det_aug_default", _parse_text, "the one list of augmenters that there is"),
     "resize": Option(-1, _parse_integer, "length of the shorter side at first"),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..typing import DTypeLike, Shape
 
-_DATA_SPAN = Span("data", "training")
+_DATA_SPAN = Span("data", "training")  # time range in the profiler's trace
 
 
 @guarded

@@ -31,7 +31,7 @@ from ..base.errors import (
 from ..base.files import file_name, naming, open_for_reading, overwrite, read_file, write_atomically
 from ..context import cpu
 from ..ndarray.serialization import params_chunks
-from ..optimizer.state_file import check_file, read_digest_and_time
+from ..optimizer.state_file import check_state_file, read_digest_and_time
 
 if TYPE_CHECKING:
     from ..typing import FileName, NamedArrays, Symbol
@@ -201,7 +201,7 @@ def _states_match_params(params, states):
         pair = read_digest_and_time(states)
         if pair is None or pair[0] != _digest_of(params):
             return False
-        check_file(states)
+        check_state_file(states)
         return True
     except CynetError:
         return False

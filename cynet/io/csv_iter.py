@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from ..typing import DTypeLike, FileName, ShapeLike
 
 _MAX_NUMBER_CHARACTERS = 400  # enough for a float64 with spaces around it
-_MAX_COMMENT_CHARACTERS = 1024
+_MAX_COMMENT_CHARACTERS = 1024  # of a line, beside its numbers
 _MAX_LINE_CHARACTERS = 1 << 24  # limit if only some columns are read
-_MISSING_TEXTS = ("", "NA", "N/A", "na", "null", "NULL")
+_MISSING_TEXTS = ("", "NA", "N/A", "na", "null", "NULL")  # cells without a number
 _BLOCK_CHARACTERS = 1 << 20  # read at once
 # An unpacked file may exceed one of two limits: bytes, and a multiple of the compressed size.
-_MAX_UNCHECKED_BYTES = 64 << 20
-_MAX_SIZE_RATIO = 200
+_MAX_UNCHECKED_BYTES = 64 << 20  # of an unpacked file
+_MAX_SIZE_RATIO = 200  # unpacked size to compressed size
 
 
 class CSVIter(RowsIter):
@@ -187,14 +187,14 @@ def _read_table(path, shape, dtype, skipped, missing, columns):
         except CynetError:
             raise
         except (ValueError, OverflowError) as error:
-            hint = _cell_hint(str(error), skipped, missing)
+            hint = _cell_error_hint(str(error), skipped, missing)
             raise FormatError(f"CSVIter: '{name}': {error}{hint}") from None
         finally:
             text.detach()
     return table.reshape(len(table), *shape)
 
 
-def _cell_hint(message, skipped, missing):
+def _cell_error_hint(message, skipped, missing):
     """Return a hint for an error about a cell that is not a number."""
     if "could not convert" not in message:
         return ""

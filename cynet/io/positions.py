@@ -28,7 +28,7 @@ def read_position(state, key, caller, low, high):
     return number
 
 
-def check_count(state, key, caller, count, what):
+def check_item_count(state, key, caller, count, what):
     """Refuse a state of an iterator over another number of samples."""
     if key in state and read_position(state, key, caller, 0, 1 << 62) != count:
         raise FormatError(f"{caller}: a state of {state[key]} {what} for {count} {what}")

@@ -14,7 +14,7 @@ from ..ndarray import NDArray, array
 from ..ndarray.sparse.convert import rows_at_indices
 from .base import DataDesc
 from .mx_data_iter import MXDataIter
-from .positions import check_count, check_keys, read_position
+from .positions import check_item_count, check_keys, read_position
 
 if TYPE_CHECKING:
     from ..typing import NumpyArray
@@ -151,7 +151,7 @@ class RowsIter(MXDataIter):
         """
         who = type(self).__name__
         check_keys(state, who, ("cursor", "rows"))
-        check_count(state, "rows", who, self.num_data, "rows")
+        check_item_count(state, "rows", who, self.num_data, "rows")
         cursor = read_position(state, "cursor", who, 0, self.num_data + self.batch_size - 1)
         self._cursor, self._batch = cursor, None
 

@@ -12,7 +12,7 @@ from ..base.errors import ArgumentTypeError, FormatError, shown
 from ..base.files import append_checksum, open_checked, write_atomically
 from ..base.kinds import read_json
 from ..base.numpy_state import numpy_state, set_numpy_state
-from ..ndarray.serialization import load_from, params_chunks
+from ..ndarray.serialization import load_arrays_from, params_chunks
 
 _META_KEY = "meta"  # name of the array with all content but arrays, as JSON
 
@@ -61,7 +61,7 @@ def read_training(path, form):
     Raises FormatError: that is no such file, or it is damaged.
     """
     with open_checked(path) as (file, size, whole):
-        arrays = load_from(file, f"{path}", 0, size)
+        arrays = load_arrays_from(file, f"{path}", 0, size)
     if not isinstance(arrays, dict) or _META_KEY not in arrays:
         raise FormatError(f"{path}: expected a file of a training, with '{_META_KEY}'")
     try:
@@ -79,7 +79,7 @@ def read_training(path, form):
 def read_training_part(array, path):
     """Read (meta, arrays) from an NDArray of bytes from `training_bytes`."""
     content = array.asnumpy().tobytes()
-    arrays = load_from(io.BytesIO(content), path, 0, len(content))
+    arrays = load_arrays_from(io.BytesIO(content), path, 0, len(content))
     try:
         return read_json(arrays.pop(_META_KEY).asnumpy().tobytes()), arrays
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -229,7 +229,7 @@ class _ProtectedBatches:
         )
 
 
-_END_OF_DATA = object()
+_END_OF_DATA = object()  # in place of a batch, behind the last
 _POLL_SECONDS = 1.0  # how often to check that the thread is alive
 
 
@@ -279,7 +279,7 @@ class PrefetchingIter(_WrapIter):
         self.current_batch = None
         self._workers = []
         self._apart = [_ProtectedBatches() for _ in self.iters]
-        self._start()
+        self._start_threads()
 
     @property
     def provide_data(self) -> list[DataDesc]:
@@ -307,13 +307,13 @@ class PrefetchingIter(_WrapIter):
                 )
         return out
 
-    def _start(self):
+    def _start_threads(self):
         self._states = [
             each.state_dict() if hasattr(each, "state_dict") else {} for each in self.iters
         ]
-        self._workers = [_Worker(*each) for each in zip(self.iters, self._apart)]
+        self._workers = [_BatchThread(*each) for each in zip(self.iters, self._apart)]
 
-    def _stop(self):
+    def _stop_threads(self):
         for worker in self._workers:
             worker.stop()
         self._workers = []
@@ -323,10 +323,10 @@ class PrefetchingIter(_WrapIter):
             worker.stop(wait=False)
 
     def reset(self) -> None:
-        self._stop()
+        self._stop_threads()
         for each in self.iters:
             each.reset()
-        self._start()
+        self._start_threads()
 
     @property
     def state_dict(self) -> Callable[[], dict[str, Any]]:
@@ -367,7 +367,7 @@ class PrefetchingIter(_WrapIter):
         _check_resumable(self.iters, "PrefetchingIter")
         _check_outer_state(state, "PrefetchingIter", len(self.iters))
         before = self._states
-        self._stop()
+        self._stop_threads()
         try:
             for i, each in enumerate(self.iters):
                 each.load_state_dict(_inner_state(state, i))
@@ -376,7 +376,7 @@ class PrefetchingIter(_WrapIter):
                 each.load_state_dict(old)
             raise
         finally:
-            self._start()
+            self._start_threads()
         self.current_batch = None
 
     def iter_next(self) -> bool:
@@ -407,14 +407,14 @@ class PrefetchingIter(_WrapIter):
         return True
 
 
-class _Worker:
+class _BatchThread:
     """A thread that prefetches one batch of one iterator; it ends with the epoch."""
 
     def __init__(self, source, guard):
         self._ready = queue.Queue(maxsize=1)
         self._stopping = threading.Event()
         self._ended = False
-        # the thread must not refer to the _Worker, or a PrefetchingIter would never be freed
+        # the thread must not refer to the _BatchThread, or a PrefetchingIter would never be freed
         self._thread = threading.Thread(
             target=_prefetch_batches, args=(source, guard, self._ready, self._stopping), daemon=True
         )

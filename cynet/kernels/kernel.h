@@ -57,7 +57,7 @@ struct FirstIndex {
   std::atomic<int64_t> first{-1};
   std::vector<double> values;  // values for the error message
   int64_t place() const { return first; }
-  void record(int64_t place) {
+  void record_lowest(int64_t place) {
     int64_t seen = first;
     while ((seen < 0 || place < seen) && !first.compare_exchange_weak(seen, place)) {
     }
@@ -104,16 +104,16 @@ struct Args {
     return threads < maximum ? threads : static_cast<int>(maximum);
   }
   // The declaration's `failure` describes the error; forward or backward then raises it.
-  void fail(int64_t place) const { failure->record(place); }
+  void fail(int64_t place) const { failure->record_lowest(place); }
   // The declaration's `noticed` is called after the run, which goes on.
   void note(int64_t place, const std::vector<double>& values) const {
     failure->noted.values = values;
-    failure->noted.record(place);
+    failure->noted.record_lowest(place);
   }
   // Like fail(place), with numbers for the message; only outside of parallel loops.
   void fail(int64_t place, const std::vector<double>& values) const {
     failure->values = values;
-    failure->record(place);
+    failure->record_lowest(place);
   }
 };
 
@@ -205,7 +205,7 @@ struct KernelEntry {
 };
 
 // The list of all kernels; each file adds its kernels when the module of kernels/table.pyx loads.
-inline const KernelEntry*& first_kernel() {
+inline const KernelEntry*& kernel_list_head() {
   static const KernelEntry* first = nullptr;
   return first;
 }
@@ -238,9 +238,9 @@ struct RegisteredKernel {
   KernelEntry entry;
   RegisteredKernel(const char* name, int cost, size_t params_size, const ParamField* fields,
                    SpaceFunction space)
-      : entry{name, cost, params_size, fields, space, {}, first_kernel()} {
+      : entry{name, cost, params_size, fields, space, {}, kernel_list_head()} {
     (copy_levels(Forms<Types>::at, entry.run[row_of_type<Types>]), ...);
-    first_kernel() = &entry;
+    kernel_list_head() = &entry;
   }
   static void copy_levels(const KernelFunction* from, KernelFunction* to) {
     for (int level = 0; level < N_LEVEL; ++level) to[level] = from[level];

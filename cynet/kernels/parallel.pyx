@@ -13,12 +13,12 @@ cdef extern from "threading/openmp_runtime.h" namespace "cynet" nogil:
     """
     bint is_in_share() noexcept
     bint is_team_awake() noexcept
-    void set_limit(int threads) noexcept
+    void set_thread_limit(int threads) noexcept
     void watch_forks() noexcept
     const char* lend_team(void* library) noexcept
     bint can_run "cynet::openmp_can_run"(int parts) noexcept
     int size_now "cynet::openmp_threads"() noexcept
-    void run_single_threaded(bint alone) noexcept
+    void set_single_threaded(bint alone) noexcept
 
 cdef int _threads = 1  # set_num_threads sets it
 
@@ -63,7 +63,7 @@ cdef int openmp_threads() noexcept nogil:
 
 
 cdef void set_openmp_single_threaded(bint alone) noexcept nogil:
-    run_single_threaded(alone)
+    set_single_threaded(alone)
 
 
 def get_num_threads():
@@ -108,7 +108,7 @@ def set_num_threads(n, *, beyond_cores=False):
     before = _threads
     cores = usable_cores()
     _threads = number if 0 < number <= cores or number and beyond_cores else cores
-    set_limit(_threads)
+    set_thread_limit(_threads)
     return before
 
 

@@ -13,7 +13,7 @@ from .isa.dispatch cimport cpu_level, raise_missing_loop
 
 cdef extern from "kernel.h" namespace "cynet" nogil:
     int N_DTYPE
-    int table_row(int dtype) noexcept
+    int dtype_row(int dtype) noexcept
     struct ParamField:
         const char* name
         char kind
@@ -27,7 +27,7 @@ cdef extern from "kernel.h" namespace "cynet" nogil:
         SpaceFunction space
         KernelFunction run[9][4]
         const KernelEntry* next
-    const KernelEntry* first_kernel() noexcept
+    const KernelEntry* kernel_list_head() noexcept
 
 cdef extern from "elementwise/functor_tables.h" namespace "cynet" nogil:
     struct FunctorTable:
@@ -48,11 +48,11 @@ cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
     UpdateLoop find_update_loop(const char* name, int dtype, int master, int add,
                                 int level) noexcept
     bint rule_skips_zero_gradients(const char* name) noexcept
-    const char* update_rule(size_t i, int* states, int* gpu) noexcept
+    const char* update_rule_name(size_t i, int* states, int* gpu) noexcept
 
 
 cdef const KernelEntry* _find_entry(str name) noexcept:
-    cdef const KernelEntry* entry = first_kernel()
+    cdef const KernelEntry* entry = kernel_list_head()
     cdef bytes wanted = name.encode()
     while entry != NULL and wanted != entry.name:
         entry = entry.next
@@ -76,7 +76,7 @@ cdef Kernel find_kernel(str name, int dtype, dict params, object prop):
         return _cast_kernel()
     if entry == NULL:
         return _functor_kernel(name, dtype, params)
-    found.run, found.space = entry.run[table_row(dtype)][cpu_level()], entry.space
+    found.run, found.space = entry.run[dtype_row(dtype)][cpu_level()], entry.space
     if found.run == NULL:
         raise_missing_loop(entry.name, dtype)
     found.cost = entry.cost
@@ -155,7 +155,7 @@ cdef void _run_cast(const Args& args) noexcept nogil:
     cdef const Blob* x = args.in_[0]
     cdef const Blob* y = args.out[0]
     if args.add[0]:
-        run_cast_add(&adding[table_row(y.dtype)], x.dtype, x.data, y.data, y.size)
+        run_cast_add(&adding[dtype_row(y.dtype)], x.dtype, x.data, y.data, y.size)
     else:
         run_cast(x.dtype, y.dtype, x.data, y.data, y.size)
 
@@ -165,7 +165,7 @@ cdef Kernel _cast_kernel():
     cdef Kernel found = Kernel.__new__(Kernel)
     cdef Functor adding[9]
     for dtype in NAMES:
-        adding[table_row(dtype)] = find_unary(b"identity", dtype, True)
+        adding[dtype_row(dtype)] = find_unary(b"identity", dtype, True)
     found.run, found.names = _run_cast, ()
     _copy_params(found, <const char*>adding, sizeof(adding))
     return found
@@ -191,10 +191,10 @@ def kernels():
     Returns >>> kernels()["l2_norm"]. Returns (('outer', 'n', 'inner', 'eps'), ('float32',
     'float64')).
     """
-    cdef const KernelEntry* entry = first_kernel()
+    cdef const KernelEntry* entry = kernel_list_head()
     found = {}
     while entry != NULL:
-        dtypes = [each for flag, each in NAMES.items() if entry.run[table_row(flag)][0] != NULL]
+        dtypes = [each for flag, each in NAMES.items() if entry.run[dtype_row(flag)][0] != NULL]
         found[entry.name.decode()] = tuple(n for n, _, _, _ in _param_fields(entry)), tuple(dtypes)
         entry = entry.next
     return found
@@ -319,7 +319,7 @@ def update_rules():
     cdef size_t i = 0
     found = {}
     while True:
-        name = update_rule(i, &states, &gpu)
+        name = update_rule_name(i, &states, &gpu)
         if name == NULL:
             return found
         found[name.decode()] = states, gpu > 0, gpu > 1

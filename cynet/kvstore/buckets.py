@@ -10,10 +10,10 @@ from ..distributed._work import host_view
 from ..distributed.requests import SUM_DTYPES, Request
 
 # dtype -> dtype of its sums: narrow floats overflow and lose small gradients.
-_SUM_DTYPES = {"float16": "float32", "bfloat16": "float32"}
-_BROADCAST_DTYPES = {**_SUM_DTYPES, "bool": "uint8"}
+_SUM_DTYPES = {"float16": "float32", "bfloat16": "float32"}  # dtype -> dtype of its sums
+_BROADCAST_DTYPES = {**_SUM_DTYPES, "bool": "uint8"}  # dtype -> dtype that is sent
 # an array of this many bytes is not copied: it is a bucket of its own
-_MIN_OWN_BUCKET_BYTES = 1 << 20
+_MIN_OWN_BUCKET_BYTES = 1 << 20  # bytes of an array that is its own bucket
 _MIN_BUCKETS = 4  # minimum of buckets, if there are enough arrays: their sums overlap with backward
 
 
@@ -23,7 +23,7 @@ def mpi_dtype(verb, dtype):
 
 
 # Bytes of one MPI operation: with 64 MB in one operation, Open MPI is several times slower.
-_MPI_PIECE_BYTES = 2 << 20
+_MPI_PIECE_BYTES = 2 << 20  # bytes of one MPI operation
 
 
 class BucketEntry:
@@ -62,7 +62,7 @@ class Bucket:
         texts = [f"{shown(key)} {shape} {dtype}" for key, shape, dtype in rows]
         self.what = f"{verb} of {', '.join(texts)}"
 
-    def request(self, start, keep, finish=None, note=""):
+    def make_request(self, start, keep, finish=None, note=""):
         """Create a Request for the bucket."""
         return Request(self.what + note, self.priority, self.nbytes, start, finish, keep)
 
@@ -110,13 +110,13 @@ def sum_request(bucket, source=None):
     """
     target = host_view(bucket.flat)
     given = None if source is None else host_view(source)
-    return bucket.request(_make_sum_starters(given, target), (target, given))
+    return bucket.make_request(_make_sum_starters(given, target), (target, given))
 
 
-def sum_in_place(bucket, array):
+def sum_array_request(bucket, array):
     """Create the request that sums an array over the ranks, in place of a bucket."""
     target = host_view(array)
-    return bucket.request(_make_sum_starters(None, target), target)
+    return bucket.make_request(_make_sum_starters(None, target), target)
 
 
 def _make_sum_starters(given, target):
@@ -143,7 +143,7 @@ def broadcast_request(bucket, root, array=None):
     starts = [
         lambda comm, part=part: comm.Ibcast(target[part], root) for part in _piece_slices(target)
     ]
-    return bucket.request(starts, target, note=note)
+    return bucket.make_request(starts, target, note=note)
 
 
 def sum_two_bits(bucket, threshold, size):
@@ -168,7 +168,7 @@ def sum_two_bits(bucket, threshold, size):
             count, np.float32(threshold), out=target, dtype=target.dtype, casting="same_kind"
         )
 
-    return bucket.request(start, (target, mine, found), finish, f" in 2 bits, {threshold:g}")
+    return bucket.make_request(start, (target, mine, found), finish, f" in 2 bits, {threshold:g}")
 
 
 def _mpi_in_place():

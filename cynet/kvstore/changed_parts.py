@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..ndarray import NDArray
 
 # An array of this many bytes is gathered in its own memory; smaller ones share a buffer.
-_MIN_DIRECT_BYTES = 1 << 20
+_MIN_DIRECT_BYTES = 1 << 20  # bytes of an array that shares no buffer
 _MPI_PIECE_BYTES = 2 << 20  # bytes of one MPI operation (buckets.py)
 
 
@@ -81,7 +81,7 @@ class ChangedParts:
         for dtype, keys in together.items():
             self.gathered.insert(0, _make_gathered_buffer(keys, dtype, arrays, bounds, rank))
 
-    def belong_to(self, arrays: dict[Any, Sequence[NDArray]]) -> bool:
+    def is_made_of(self, arrays: dict[Any, Sequence[NDArray]]) -> bool:
         """Return whether the parts are parts of exactly these arrays."""
         given = _flatten_groups(arrays)
         return len(given) == len(self._all) and all(map(operator.is_, given, self._all))

@@ -15,7 +15,7 @@ from ..distributed import world
 from ..distributed.requests import SAME_SIZE_HINT
 from ..optimizer import Updater
 from ..optimizer.terms import all_settings, brief_settings, describe_rank_differences, state_digest
-from .buckets import broadcast_request, make_buckets, sum_in_place, sum_request, sum_two_bits
+from .buckets import broadcast_request, make_buckets, sum_array_request, sum_request, sum_two_bits
 from .compression import make_compression
 from .kvstore import KVStore
 from .rows_of_ranks import are_row_sparse, sum_row_sparse
@@ -81,7 +81,7 @@ class DistKVStore(KVStore):
 
     def init(self, key: Keys, value: NDArray | Sequence[NDArray]) -> None:
         """Set the initial value of one or several new keys to rank 0's value, on all ranks."""
-        pairs = self._key_arrays("init", key, value)
+        pairs = self._checked_pairs("init", key, value)
         with self._lock:
             for each, _ in pairs:
                 if each in self._values:
@@ -110,16 +110,16 @@ class DistKVStore(KVStore):
             As in a store of one process.
         """
         grouped = {}
-        for each, arrays in self._key_arrays("push", key, value):
+        for each, arrays in self._checked_pairs("push", key, value):
             grouped.setdefault(each, []).extend(arrays)
         for each, arrays in grouped.items():
-            self._check_arrays("push", each, arrays)
+            self._check_shapes("push", each, arrays)
         with self._lock:
             self._world.check()
             self._first = next(iter(grouped)) if self._first is None else self._first
             if self._first in grouped:  # the key that comes first in each step
                 self._world.count_step()
-            self._compare_settings(getattr(self._updater, "optimizer", None))
+            self._attach_settings(getattr(self._updater, "optimizer", None))
             found = self._sum_over_ranks(grouped, priority)
             if self._updater is None:
                 self._values.update(zip(found, _dense_arrays(found.values())))
@@ -150,7 +150,7 @@ class DistKVStore(KVStore):
         >>> gradient.asnumpy().tolist()
         [1.0, 1.0]
         """
-        handed = dict(self._key_arrays("sum_up", key, value))
+        handed = dict(self._checked_pairs("sum_up", key, value))
         by_rows = {}
         if self._compress is None:
             by_rows = {each: arrays for each, arrays in handed.items() if are_row_sparse(arrays)}
@@ -161,7 +161,7 @@ class DistKVStore(KVStore):
             self._world.check()
             if optimizer is not None:  # without an optimizer, states are summed, not gradients
                 self._world.count_step()
-            self._compare_settings(optimizer)
+            self._attach_settings(optimizer)
             for each, arrays in by_rows.items():
                 total = self._sum_row_sparse(each, arrays, priority)
                 for array in arrays:
@@ -174,7 +174,7 @@ class DistKVStore(KVStore):
                 arrays = given[bucket.entries[0].key]
                 if self._compress is None and _can_sum_in_place(bucket, arrays):
                     if self._world.size > 1:
-                        self._send_request(sum_in_place(bucket, arrays[0]), (), arrays)
+                        self._send_request(sum_array_request(bucket, arrays[0]), (), arrays)
                     continue
                 self._send_bucket(bucket, given)
                 for entry in bucket.entries:
@@ -404,14 +404,14 @@ class DistKVStore(KVStore):
             request = sum_two_bits(bucket, self._compress.threshold, self._world.size)
         self._send_request(request, (), [bucket.flat])
 
-    def _compare_settings(self, optimizer):
+    def _attach_settings(self, optimizer):
         """Let the next request compare the ranks' terms while it sums."""
         if optimizer is not None and self._world.size > 1:
             self._terms = brief_settings(optimizer)
 
     def _send_request(self, request, reads, writes):
         terms, self._terms = self._terms, ""
-        self._world.hand_in(request.with_terms(terms) if terms else request, reads, writes)
+        self._world.hand_in(request.add_terms(terms) if terms else request, reads, writes)
 
     def _sum_devices(self, arrays, stored):
         """Return the sum of the arrays of this rank's devices, in the dtype of `stored`."""

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from ..typing import FileName, Keys, Values
 
 # Types of KVStore that sum gradients on the CPU, and on the device of the first gradient.
-_CPU_TYPES = ("local", "local_update_cpu", "local_allreduce_cpu")
-_DEVICE_TYPES = ("device", "local_allreduce_device")
+_CPU_TYPES = ("local", "local_update_cpu", "local_allreduce_cpu")  # sum gradients on the CPU
+_DEVICE_TYPES = ("device", "local_allreduce_device")  # sum on the first gradient's device
 # over several processes
 _DISTRIBUTED_TYPES = ("dist", "dist_sync", "dist_device_sync", "dist_sync_device")
-_REPLACED_TYPES = {
+_REPLACED_TYPES = {  # refused type -> what to use instead
     "async": "ranks that do not wait for one another train to other weights in each run; use"
     " 'dist_sync', whose sums overlap the computation",
     "nccl": "'device' sums on the GPUs of this process, 'dist_sync' over several processes",
@@ -112,7 +112,7 @@ class KVStore(KVStoreBase):
         ArgumentError
             When a key has a value already, or the lists differ in length.
         """
-        for each, arrays in self._key_arrays("init", key, value):
+        for each, arrays in self._checked_pairs("init", key, value):
             if each in self._values:
                 raise ArgumentError(f"kvstore init: key {shown(each)} has a value already")
             context = cpu() if self._type in _CPU_TYPES else arrays[0].context
@@ -134,10 +134,10 @@ class KVStore(KVStoreBase):
             For a key without a value, another shape, lists that do not match; naming the key.
         """
         grouped = {}
-        for each, arrays in self._key_arrays("push", key, value):
+        for each, arrays in self._checked_pairs("push", key, value):
             grouped.setdefault(each, []).extend(arrays)
         for each, arrays in grouped.items():
-            self._check_arrays("push", each, arrays)
+            self._check_shapes("push", each, arrays)
         with self._lock:
             for each, arrays in grouped.items():
                 stored = self._values[each]
@@ -169,9 +169,9 @@ class KVStore(KVStoreBase):
         """
         if out is None:
             raise ArgumentError("kvstore pull: 'out' is missing: the arrays to write to")
-        pairs = self._key_arrays("pull", key, out)
+        pairs = self._checked_pairs("pull", key, out)
         for each, arrays in pairs:
-            self._check_arrays("pull", each, arrays)
+            self._check_shapes("pull", each, arrays)
         for each, arrays in pairs:
             for array in arrays:
                 if array.stype == "default" or not ignore_sparse:
@@ -184,8 +184,8 @@ class KVStore(KVStoreBase):
         with self._lock:
             out = value if out is None else out
             # all keys are checked before any changes
-            for each, arrays in self._key_arrays("pushpull", key, out):
-                self._check_arrays("pushpull", each, arrays)
+            for each, arrays in self._checked_pairs("pushpull", key, out):
+                self._check_shapes("pushpull", each, arrays)
             self.push(key, value, priority)
             self.pull(key, out, priority, ignore_sparse=False)
 
@@ -223,9 +223,9 @@ class KVStore(KVStoreBase):
         """
         if out is None:
             raise ArgumentError("kvstore row_sparse_pull: 'out' is missing: the arrays to write to")
-        pairs = self._key_arrays("row_sparse_pull", key, out)
+        pairs = self._checked_pairs("row_sparse_pull", key, out)
         for each, arrays in pairs:
-            self._check_arrays("row_sparse_pull", each, arrays)
+            self._check_shapes("row_sparse_pull", each, arrays)
         targets = [(each, array) for each, arrays in pairs for array in arrays]
         for (each, array), ids in zip(targets, row_ids_per_output(len(targets), row_ids)):
             pull_rows(each, self._values[each], array, ids)
@@ -362,7 +362,7 @@ class KVStore(KVStoreBase):
             )
         return self._updater
 
-    def _key_arrays(self, where, key, value):
+    def _checked_pairs(self, where, key, value):
         """Check a method's arguments; return [(key, [NDArray, ...]), ...]."""
         if isinstance(key, (list, tuple)):
             if not isinstance(value, (list, tuple)) or len(key) != len(value):
@@ -370,7 +370,7 @@ class KVStore(KVStoreBase):
                 raise ArgumentError(
                     f"kvstore {where}: {len(key)} keys need a list of as many values, got {found}"
                 )
-            return [pair for k, v in zip(key, value) for pair in self._key_arrays(where, k, v)]
+            return [pair for k, v in zip(key, value) for pair in self._checked_pairs(where, k, v)]
         if isinstance(key, bool) or not isinstance(key, (str, int)):
             raise ArgumentTypeError(
                 f"kvstore {where}: a key must be a str or an int, got {type(key).__name__} "
@@ -403,7 +403,7 @@ class KVStore(KVStoreBase):
                     " for dense arrays"
                 )
 
-    def _check_arrays(self, where, key, arrays):
+    def _check_shapes(self, where, key, arrays):
         if key not in self._values:
             raise NotFoundError(f"kvstore {where}: key {shown(key)} has no value; call init first")
         shape = self._values[key].shape

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MIN_SPLIT_SIZE = 1 << 12  # entries for each rank, from which a weight is split
 # Weights of at most this many entries are updated by all ranks: their states are small, and biases
 # and first layers need not wait for another rank.
-_MAX_SHARED_ENTRIES = 1 << 10
+_MAX_SHARED_ENTRIES = 1 << 10  # entries
 _SHARD_ALIGNMENT = 16  # entries: pieces begin at cache lines
 
 
@@ -112,7 +112,7 @@ class Shards:
         self._given = None  # the ChangedParts of the last call of `send_weights`
         self._views = {}  # (key of the updater, what) -> (array, its piece)
 
-    def _owned_weight(self, key):
+    def _weight_of_key(self, key):
         if self._names is None:
             return key
         number = key // self._copies
@@ -129,7 +129,7 @@ class Shards:
         """Return this rank's piece of an array, the same object in each step: steps are cached."""
         source, view = self._views.get((key, what), (None, None))
         if source is not array:
-            view = _array_slice(array, *self._pieces[self._owned_weight(key)][self._rank])
+            view = _array_slice(array, *self._pieces[self._weight_of_key(key)][self._rank])
             self._views[key, what] = array, view
         return view
 
@@ -146,11 +146,11 @@ class Shards:
             optimizer._index_update_count.setdefault(key, optimizer.begin_num_update)
         mine = [], [], []
         for key, grad, weight in zip(keys, grads, weights):
-            if not self._owns_state(self._owned_weight(key), self._rank):
+            if not self._owns_state(self._weight_of_key(key), self._rank):
                 optimizer._update_count(key)
                 continue
             row = key, grad, weight
-            if self._owned_weight(key) in self._pieces:
+            if self._weight_of_key(key) in self._pieces:
                 row = key, self._shard_of(key, "grad", grad), self._shard_of(key, "weight", weight)
             for column, each in zip(mine, row):
                 column.append(each)
@@ -159,7 +159,7 @@ class Shards:
     def send_weights(self, weights: dict[Any, Sequence[NDArray]]) -> None:
         """Send the weights that this rank has updated to all ranks and devices."""
         given = {key: each for key, each in weights.items() if key not in self._everywhere}
-        if self._given is None or not self._given.belong_to(given):
+        if self._given is None or not self._given.is_made_of(given):
             bounds = {key: self._shard_bounds(key) for key in given}
             self._given = ChangedParts(given, bounds, self._rank)
         self._store.gather(self._given)
@@ -171,7 +171,7 @@ class Shards:
         whole, owner = (0, math.prod(self._shapes[key])), self._owners.get(key)
         return [whole if owner == rank else (0, 0) for rank in range(self._store.num_workers)]
 
-    def gather(self, updater: Updater, keys: Iterable[Any]) -> None:
+    def gather_all_states(self, updater: Updater, keys: Iterable[Any]) -> None:
         """Set `gathered` to an Updater with the states of all ranks, in the order of `keys`; all
         ranks call this method."""
         found = get_updater(updater.optimizer)
@@ -181,17 +181,17 @@ class Shards:
         for key in keys:
             states = [each[key] for each in ranks if key in each]
             if states:
-                split = self._owned_weight(key) in self._pieces
-                shape = self._shapes[self._owned_weight(key)]
+                split = self._weight_of_key(key) in self._pieces
+                shape = self._shapes[self._weight_of_key(key)]
                 found.states[key] = _join_state_shards(states, shape) if split else states[0]
         found.states_synced = dict.fromkeys(found.states, True)
         self.gathered = found
 
-    def own_states(self, states: dict[Any, Any]) -> dict[Any, Any]:
+    def own_shard_of(self, states: dict[Any, Any]) -> dict[Any, Any]:
         """Return the part of all weights' loaded states that this rank stores."""
         self.gathered, own = None, {}
         for key, state in states.items():
-            weight = self._owned_weight(key)
+            weight = self._weight_of_key(key)
             if self._owns_state(weight, self._rank):
                 bounds = self._pieces.get(weight)
                 if bounds:

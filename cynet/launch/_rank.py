@@ -30,7 +30,7 @@ def main(arguments):
             runpy.run_path(script, run_name="__main__")
     except SystemExit as stop:
         code = stop.code
-        _report_end(code if isinstance(code, int) else int(code is not None), "sys.exit")
+        _report_script_end(code if isinstance(code, int) else int(code is not None), "sys.exit")
         raise
     except BaseException as error:
         # the program's frames begin below the frames of this file and of runpy
@@ -38,13 +38,13 @@ def main(arguments):
         while trace.tb_next is not None and _is_launcher_file(trace.tb_frame.f_code.co_filename):
             trace = trace.tb_next
         sys.excepthook(type(error), error.with_traceback(trace), trace)
-        _report_end(1, describe_error(error))
+        _report_script_end(1, describe_error(error))
         sys.exit(1)
     else:
-        _report_end(0, "its end")
+        _report_script_end(0, "its end")
 
 
-def _report_end(code, how):
+def _report_script_end(code, how):
     """Report to the ranks that wait for this one that the script has ended."""
     shutdown.set_exit_code(code)
     if not is_joined():

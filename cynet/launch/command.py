@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # prefixes of variables that are sent to other machines
-_PASSED_PREFIXES = ("CYNET_", "MXNET_", "OMP_", "PYTHON")
+_PASSED_PREFIXES = ("CYNET_", "MXNET_", "OMP_", "PYTHON")  # of environment variables
 
 
 class Job(NamedTuple):

@@ -26,7 +26,7 @@ _MAX_MESSAGE = 300  # characters of a machine's message that are shown
 _SSH_OPTIONS = ("-oBatchMode=yes", "-oConnectTimeout=10")  # no password prompt
 _ANSWER_MARK = "cynet-host:"  # marks a machine's answer; a login may print other lines
 # options of Open MPI 5, Open MPI 4 and MPICH for the remote shell
-_REMOTE_SHELL_OPTIONS = ("plm_ssh_agent", "plm_rsh_agent", "-launcher-exec")
+_REMOTE_SHELL_OPTIONS = ("plm_ssh_agent", "plm_rsh_agent", "-launcher-exec")  # they name ssh
 # Python's version comes first: if cynet cannot be imported, another Python may be the reason.
 _VERSION_SCRIPT = (
     f"import platform; print('{_ANSWER_MARK}python', platform.python_version(), flush=True);"
@@ -57,8 +57,8 @@ def check_hosts(job: Job) -> list[str]:
         Naming each unusable machine and the reason: ssh, the folder, the script, Python, cynet, or
         their versions.
     """
-    names = [name for name in dict.fromkeys(read_hosts(job.hostfile)) if not _is_local(name)]
-    agent, look = remote_shell(job.more), _make_check(job)
+    names = [name for name in dict.fromkeys(read_hosts(job.hostfile)) if not _is_this_machine(name)]
+    agent, look = remote_shell(job.more), _make_host_check(job)
     with ThreadPoolExecutor(_MAX_PARALLEL_HOSTS) as pool:
         problems = list(pool.map(lambda name: _find_host_problem(agent, name, look), names))
     found = [f"{name}: {each}" for name, each in zip(names, problems) if each is not None]
@@ -79,7 +79,7 @@ def remote_shell(more: str) -> list[str]:
     return ["ssh"]
 
 
-def _is_local(name):
+def _is_this_machine(name):
     return name in ("localhost", "127.0.0.1", "::1", socket.gethostname(), socket.getfqdn())
 
 
@@ -92,7 +92,7 @@ class HostCheck(NamedTuple):
     command: list[str]
 
 
-def _make_check(job):
+def _make_host_check(job):
     command = process_command(job.command)
     steps = {"reached": "true", "folder": f"cd {shlex.quote(os.getcwd())}"}
     is_script = command[1:3] == ["-m", "cynet.launch._rank"]

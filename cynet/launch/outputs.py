@@ -7,9 +7,9 @@ import threading
 
 from ..base.errors import file_error
 
-_RANK_TAG = re.compile(rb"^\[(?:\d+,)?(\d+)\](?:<std(?:out|err)>)?: ?|^\[(\d+)\] ")
+_RANK_TAG_PATTERN = re.compile(rb"^\[(?:\d+,)?(\d+)\](?:<std(?:out|err)>)?: ?|^\[(\d+)\] ")
 # a line that Open MPI prints when a rank dies; the ranks report the reason
-_NOISE_LINE = b"NBC_Progress: an error "
+_OPEN_MPI_NOISE = b"NBC_Progress: an error "
 
 
 class OutputForwarder:
@@ -28,7 +28,7 @@ class OutputForwarder:
             except OSError as error:
                 raise file_error(error, "make", folder) from None
 
-    def follow(self, pipe, target):
+    def follow_pipe(self, pipe, target):
         """Start a thread that copies a pipe's output to `target`."""
         thread = threading.Thread(target=self._forward_output, args=(pipe, target), daemon=True)
         thread.start()
@@ -37,11 +37,11 @@ class OutputForwarder:
     def _forward_output(self, pipe, target):
         rank, skips = None, False
         for line in pipe:
-            found = _RANK_TAG.match(line)
+            found = _RANK_TAG_PATTERN.match(line)
             if found is not None:
                 rank = int(found[1] or found[2])
                 line = line[found.end() :]
-            was_noise, skips = skips, line.startswith(_NOISE_LINE)
+            was_noise, skips = skips, line.startswith(_OPEN_MPI_NOISE)
             if skips or (was_noise and not line.strip()):
                 continue
             if rank is not None and self._folder is not None:

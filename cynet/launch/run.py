@@ -46,8 +46,8 @@ class RunningJob:
             command_line(job), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
         )
         self._threads = [
-            outputs.follow(self._process.stdout, sys.stdout),
-            outputs.follow(self._process.stderr, sys.stderr),
+            outputs.follow_pipe(self._process.stdout, sys.stdout),
+            outputs.follow_pipe(self._process.stderr, sys.stderr),
         ]
         self._signals = signals
 
@@ -99,12 +99,12 @@ def run(options, job, notes):
         check_hosts(job)
     outputs = OutputForwarder(not options.no_prefix, options.log_dir)
     try:
-        return _run_attempts(options, job, outputs)
+        return _run_guarded(options, job, outputs)
     finally:
         outputs.close()
 
 
-def _run_attempts(options, job, outputs):
+def _run_guarded(options, job, outputs):
     signals = []
     before = {
         number: signal.signal(number, lambda number, _: signals.append(number))
@@ -112,13 +112,13 @@ def _run_attempts(options, job, outputs):
     }
     try:
         with Guard() as guard:
-            return _start_ranks(options, job, outputs, signals, guard)
+            return _run_with_restarts(options, job, outputs, signals, guard)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _start_ranks(options, job, outputs, signals, guard):
+def _run_with_restarts(options, job, outputs, signals, guard):
     began = restarts = 0
     while True:
         running = RunningJob(job, outputs, options.grace, began, signals, guard)

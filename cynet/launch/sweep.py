@@ -7,8 +7,8 @@ import signal
 import tempfile
 import time
 
-_SHARED_MEMORY_PREFIXES = ("sm_segment.", "mpich_shm_", "vader_segment.")
-_FOLDER_PREFIXES = ("prterun.", "prted.", "prte.", "ompi.", "prun.")
+_SHARED_MEMORY_PREFIXES = ("sm_segment.", "mpich_shm_", "vader_segment.")  # of MPI's files
+_FOLDER_PREFIXES = ("prterun.", "prted.", "prte.", "ompi.", "prun.")  # of MPI's session folders
 
 
 def remove_files(since, memory="/dev/shm"):

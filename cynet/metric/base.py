@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CompositeEvalMetric", "EvalMetric", "alias", "check_label_shapes", "create", "register"]
 
-METRICS = Registry("metric", ignore_case=True)
+METRICS = Registry("metric", ignore_case=True)  # metric classes by name
 
 
 @guarded

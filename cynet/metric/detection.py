@@ -25,8 +25,8 @@ class _MatchingRule(NamedTuple):
     most: int | None  # maximum of detections per image and class
 
 
-_COCO_THRESHOLDS = tuple(np.round(np.arange(0.5, 1.0, 0.05), 2).tolist())
-_MAP_RULES = {
+_COCO_THRESHOLDS = tuple(np.round(np.arange(0.5, 1.0, 0.05), 2).tolist())  # least IoU of a match
+_MATCH_RULES = {  # name of a rule -> how detections are matched with boxes
     "voc": _MatchingRule((0.5,), None, False, None),
     "voc07": _MatchingRule((0.5,), 11, False, None),
     "coco": _MatchingRule(_COCO_THRESHOLDS, 101, True, 100),
@@ -88,9 +88,9 @@ class MeanAveragePrecision(EvalMetric):
         output_names: Names | None = None,
         label_names: Names | None = None,
     ) -> None:
-        if rule not in _MAP_RULES:
-            raise ArgumentError(f"{name}: rule must be one of {[*_MAP_RULES]}, got {shown(rule)}")
-        self._rule = _MAP_RULES[rule]
+        if rule not in _MATCH_RULES:
+            raise ArgumentError(f"{name}: rule must be one of {[*_MATCH_RULES]}, got {shown(rule)}")
+        self._rule = _MATCH_RULES[rule]
         if overlap is not None:
             each = np.atleast_1d(np.asarray(overlap, np.float64))
             if each.ndim > 1 or not each.size or not ((each > 0) & (each <= 1)).all():

@@ -1,6 +1,6 @@
 """The direction of a metric by its name: whether larger values are better."""
 
-_LARGER_IS_BETTER = (
+_LARGER_IS_BETTER = (  # parts of metric names
     "acc",
     "f1",
     "mcc",

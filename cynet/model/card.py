@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from ..typing import FileName, History, Module
 
-_FORMAT = "cynet card 1"
-_TENSOR_FIELDS = {"name": str, "dtype": str, "shape": list}
-_CARD_FIELDS = {
+_FORMAT = "cynet card 1"  # marks the file format
+_TENSOR_FIELDS = {"name": str, "dtype": str, "shape": list}  # of inputs and outputs
+_CARD_FIELDS = {  # name of a field -> type
     "form": str,
     "name": str,
     "version": str,

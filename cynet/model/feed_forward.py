@@ -19,7 +19,7 @@ from ..module.bucketing_module import BucketingModule
 from ..module.module import Module
 from ..module.slicing import _check_arguments
 from ..symbol import Symbol
-from .feeding import LimitedIter, batches_rounded_up, count_from_one, is_label, make_iterator
+from .feeding import LimitedIter, batches_rounded_up, count_batches_from_1, is_label, make_iterator
 from .predicting import BoundPredictor
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         Optimizer,
     )
 
-_LOG_VALIDATION = LogValidationMetricsCallback()
+_LOG_VALIDATION = LogValidationMetricsCallback()  # default callback of `fit`
 
 
 @guarded
@@ -262,7 +262,7 @@ class FeedForward:
             eval_data=eval_data,
             eval_metric=eval_metric,
             epoch_end_callback=epoch_end_callback,
-            batch_end_callback=count_from_one(batch_end_callback),
+            batch_end_callback=count_batches_from_1(batch_end_callback),
             kvstore=kvstore,
             optimizer=self.optimizer,
             optimizer_params=self.kwargs,
@@ -292,11 +292,11 @@ class FeedForward:
         if provided.keys() >= {*labels}:
             label_shapes = [desc for desc in data.provide_label or () if desc[0] in labels]
         form = self.symbol, self.ctx, data_names, labels, data.provide_data, label_shapes
-        made = self._take_predictor(form)
+        made = self._take_or_make_predictor(form)
         made.set_params(self.arg_params, self.aux_params or {})
         return made
 
-    def _take_predictor(self, input_key):
+    def _take_or_make_predictor(self, input_key):
         """Take a predictor for this kind of input that no other call uses, or make a new one."""
         with contextlib.suppress(IndexError):  # another thread has taken the predictor
             last = self._predictors.pop()

@@ -46,7 +46,7 @@ def is_label(name, data):
     return name.endswith("label") or name in dict(data.provide_label or ())
 
 
-def count_from_one(callbacks):
+def count_batches_from_1(callbacks):
     """Wrap batch-end callbacks so that their ``nbatch`` counts from 1, as FeedForward does in
     MXNet; Module counts from 0."""
 

@@ -622,7 +622,7 @@ class _TrainingRun:
         """Train all epochs; return the History."""
         provided = self._train_data.provide_data  # a user's iterator may have None
         self._log_lines(self._ranks.start_log_lines(provided[0][1][0]) if provided else ())
-        begin_epoch, num_epoch = self._first_epoch(), self._options["num_epoch"]
+        begin_epoch, num_epoch = self._load_first_epoch(), self._options["num_epoch"]
         if self._history.reason is not None:  # a callback has ended the training
             return self._history
         judged = [("Train", self._metric)]
@@ -682,7 +682,7 @@ class _TrainingRun:
         if nbatch and not self._warned:
             self._warned = warn_of_nan(self._history, lost)
         if self._progress is not None:
-            self._progress.end_epoch(epoch, seconds, figures, validation, nbatch)
+            self._progress.show_epoch_end(epoch, seconds, figures, validation, nbatch)
         self._train_data.reset()
         stop = end_epoch(self._callbacks, self._state)
         if self._resumed is not None:
@@ -709,7 +709,7 @@ class _TrainingRun:
             module._update_metric(metric, data_batch)
         # backward and update run in the engine while the next batch is prepared
         next_batch = next(data_iter, None)
-        goes_on = self._ranks.vote(next_batch is not None)
+        goes_on = self._ranks.vote_on_next_batch(next_batch is not None)
         if next_batch is not None:
             module.prepare(next_batch, sparse_row_id_fn=self._options["sparse_row_id_fn"])
         if not goes_on():
@@ -721,7 +721,7 @@ class _TrainingRun:
                 seen = self._callback_locals(epoch, nbatch, data_batch, data_iter, next_batch, tic)
                 call_each(self._batch_end, BatchEndParam(epoch, nbatch, metric, seen))
             if self._progress is not None:
-                self._progress.end_batch(epoch, nbatch, metric)
+                self._progress.show_batch_end(epoch, nbatch, metric)
             self._state.nbatch = nbatch
             for each in self._callbacks:
                 each.batch_end(self._state)
@@ -775,7 +775,7 @@ class _TrainingRun:
         self._history.add_validation(figures)
         return figures
 
-    def _first_epoch(self):
+    def _load_first_epoch(self):
         """Return the first epoch; load the file of `resume` if it exists."""
         begin_epoch, num_epoch = self._options["begin_epoch"], self._options["num_epoch"]
         if self._resumed is None:

@@ -191,7 +191,7 @@ compression_params, shard_states
         symbol, data_names, label_names = self._generate_symbol(bucket_key)
         return Module(symbol, data_names, label_names, **self._settings)
 
-    def _module_of(self, bucket_key):
+    def _bucket_module_of(self, bucket_key):
         if bucket_key == self._default_bucket_key:
             return self._default
         bucket = self._bucket_cache.get(bucket_key)
@@ -275,7 +275,7 @@ compression_params, shard_states
             The bucket has a parameter that the default bucket has not.
         """
         self._require_state("switch_bucket", "binded")
-        module = self._module_of(bucket_key)
+        module = self._bucket_module_of(bucket_key)
         if module is None:
             since = time.perf_counter()
             module = self._make_module(bucket_key)
@@ -292,7 +292,7 @@ compression_params, shard_states
             )
             if self._monitor is not None:
                 module.install_monitor(self._monitor)
-            self._bucket_cache.put(bucket_key, Bucket(module), time.perf_counter() - since)
+            self._bucket_cache.add_plan(bucket_key, Bucket(module), time.perf_counter() - since)
             self._bound_keys[bucket_key] = True
         if self.optimizer_initialized and not module.optimizer_initialized:
             module.borrow_optimizer(self._default)
@@ -658,7 +658,7 @@ compression_params, shard_states
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
         """Run forward and backward in the module of the batch's bucket."""
-        if not _STEP_METHODS.are_own(self, "forward_backward"):
+        if not _STEP_METHODS.are_not_overridden(self, "forward_backward"):
             super().forward_backward(data_batch)
             return
         self._require_state("forward_backward", "binded", "params_initialized")
@@ -668,7 +668,7 @@ compression_params, shard_states
 
     def train_step(self, data_batch: DataBatch | Any) -> None:
         """Run a training step in the module of the batch's bucket."""
-        if not _STEP_METHODS.are_own(self, "train_step"):
+        if not _STEP_METHODS.are_not_overridden(self, "train_step"):
             super().train_step(data_batch)
             return
         self._require_state("train_step", "binded", "params_initialized", "optimizer_initialized")

@@ -179,7 +179,7 @@ class DataParallelExecutorGroup:
                 types = {desc.name: desc.dtype for desc in [*data_shapes, *labels]}
                 execs = [self._bind_executor(i, types, each) for i, each in enumerate(shapes)]
             entry = BoundShapes(execs, [desc.name for desc in (*data_shapes, *labels)])
-            entry = self._bound_shapes.put(key, entry, time.perf_counter() - since)
+            entry = self._bound_shapes.add_plan(key, entry, time.perf_counter() - since)
         execs = entry.execs
         if execs is not self.execs:
             self._has_grads = False
@@ -225,7 +225,7 @@ class DataParallelExecutorGroup:
         self._bound_shapes.clear()
         key = self._shapes_key(self.data_shapes, self.label_shapes)
         entry = BoundShapes(self.execs, [*self.data_names, *self.bound_labels])
-        self._bound_shapes.put(key, entry, time.perf_counter() - since)
+        self._bound_shapes.add_plan(key, entry, time.perf_counter() - since)
         self._has_grads = False
         self._collect_arrays()
         if self._monitor is not None:
@@ -335,11 +335,11 @@ class DataParallelExecutorGroup:
                     targets = self._targets[: len(data) + len(label)]
                     if self.execs[0].forward_on([*data, *label], targets, is_train):
                         return
-            self.load(data_batch)
+            self.load_batch(data_batch)
             for executor in self.execs:
                 executor.forward(is_train)
 
-    def load(self, data_batch):
+    def load_batch(self, data_batch):
         """Copy a batch in."""
         self._pad = getattr(data_batch, "pad", None)
         self._copy_batch("data", self.data_names, data_batch.data, self.data_arrays, self.data_axes)
@@ -400,7 +400,7 @@ class DataParallelExecutorGroup:
         """Return whether `step` is faster than forward, backward and update in sequence."""
         return self.for_training and all(executor.joins_steps for executor in self.execs)
 
-    def step(self, update=None):
+    def run_step(self, update=None):
         """Run ``Executor.step`` on all devices."""
         with _STEP_SPAN:
             self._require_labels()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from .base_module import BaseModule
 
-DEFAULT_INITIALIZER = Uniform(0.01)
+DEFAULT_INITIALIZER = Uniform(0.01)  # of `init_params`
 
 
 class Interface(Guarded):

@@ -48,7 +48,7 @@ class ClassLimit(NamedTuple):
     shape: tuple
     ignored: float | None
 
-    def check(self, values):
+    def check_labels(self, values):
         """Refuse labels, a NumPy array, that are not below the number of classes.
 
         Negative ones pass: what pads a sequence is often -1, and MXNet trains with it.
@@ -114,4 +114,4 @@ def _check_labels(limits, labels):
     for limit in limits:
         label = labels.get(limit.label)
         if label is not None:
-            limit.check(label.asnumpy() if hasattr(label, "asnumpy") else np.asarray(label))
+            limit.check_labels(label.asnumpy() if hasattr(label, "asnumpy") else np.asarray(label))

@@ -402,7 +402,7 @@ class Module(Optimization, BaseModule):
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
         """Run forward in training mode, then backward: one step unless a subclass overrides one."""
-        if not _STEP_METHODS.are_own(self, "forward_backward"):
+        if not _STEP_METHODS.are_not_overridden(self, "forward_backward"):
             super().forward_backward(data_batch)
             return
         self._require_state("forward_backward", "binded", "params_initialized")
@@ -414,15 +414,15 @@ class Module(Optimization, BaseModule):
             self._is_summed = False
             group = self._exec_group
             if group.joins_steps:
-                group.load(data_batch)
-                group.step()
+                group.load_batch(data_batch)
+                group.run_step()
             else:
                 group.forward(data_batch, True)
                 group.backward()
 
     def train_step(self, data_batch: DataBatch | Any) -> None:
         """Run ``forward_backward``, then ``update``: one step unless a subclass overrides one."""
-        if not _STEP_METHODS.are_own(self, "train_step"):
+        if not _STEP_METHODS.are_not_overridden(self, "train_step"):
             super().train_step(data_batch)
             return
         self._require_state("train_step", "binded", "params_initialized", "optimizer_initialized")
@@ -434,11 +434,11 @@ class Module(Optimization, BaseModule):
             self._is_summed = False
             group, update = self._exec_group, None
             if group.joins_steps:
-                group.load(data_batch)
+                group.load_batch(data_batch)
                 alone = self._kvstore is None and len(self._context) == 1
                 if alone and type(self._updater) is opt.Updater:
-                    update = self._updater.joined(*self._updates)
-                group.step(update)
+                    update = self._updater.make_joined_update(*self._updates)
+                group.run_step(update)
             else:
                 group.forward(data_batch, True)
                 group.backward()
@@ -468,7 +468,7 @@ class Module(Optimization, BaseModule):
             group = self._exec_group
             kvstore = self._kvstore
             if isinstance(kvstore, DistKVStore):
-                self._sum_over_ranks()
+                self._sum_grads_over_ranks()
                 kvstore, self._is_summed = None, False
                 if self._of_other_buckets[0]:
                     self._update_other_buckets()
@@ -656,8 +656,8 @@ class Module(Optimization, BaseModule):
 
     def _make_host_arrays(self):
         if self._arg_params is None:
-            self._arg_params = _host_arrays(self._exec_group.param_arrays, self._param_names)
-            self._aux_params = _host_arrays(self._exec_group.aux_arrays, self._aux_names)
+            self._arg_params = _zeros_on_host(self._exec_group.param_arrays, self._param_names)
+            self._aux_params = _zeros_on_host(self._exec_group.aux_arrays, self._aux_names)
 
     def _missing_names(self, given_names):
         """Return the names of parameters and states that are not among `given_names`."""
@@ -824,10 +824,10 @@ class Module(Optimization, BaseModule):
         return shapes
 
 
-_STEP_METHODS = StepMethods(Module)
+_STEP_METHODS = StepMethods(Module)  # tells overridden methods
 
 
-def _host_arrays(blocks, names):
+def _zeros_on_host(blocks, names):
     return {
         name: nd.zeros(block[0].shape, ctx=cpu(), dtype=block[0].dtype)
         for name, block in zip(names, blocks)

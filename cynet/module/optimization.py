@@ -309,7 +309,7 @@ class Optimization:
             )
         # sum over the ranks first: the norm is that of the sum
         if isinstance(self._kvstore, DistKVStore):
-            self._sum_over_ranks()
+            self._sum_grads_over_ranks()
         scale = self._optimizer.rescale_grad
         others = [grads[0] for grads in self._of_other_buckets[1]]
         return clip_global_norm([*self._updates[1], *others], max_norm / scale, False) * scale
@@ -319,7 +319,7 @@ class Optimization:
         self._lender = self._lender or self
         return self._lender
 
-    def _sum_over_ranks(self):
+    def _sum_grads_over_ranks(self):
         """Sum the gradients of the last backward over the ranks, once."""
         if self._is_summed:
             return
@@ -398,7 +398,7 @@ class Optimization:
     def _keep_own_states(self):
         """Reduce loaded states of all ranks to this rank's shard."""
         if self._shards is not None:
-            self._updater.replace_states(self._shards.own_states(self._updater.states), None)
+            self._updater.replace_states(self._shards.own_shard_of(self._updater.states), None)
 
     def gather_states(self) -> None:
         """Collect the optimizer's states of all ranks on this rank, until the next step.
@@ -427,7 +427,7 @@ class Optimization:
         if self._shards is not None:
             copies = len(self._context)
             keys = [i * copies + k for i in self._param_index.values() for k in range(copies)]
-            self._shards.gather(updater, keys)
+            self._shards.gather_all_states(updater, keys)
 
     def _gather_states(self):
         if self._shards is not None:

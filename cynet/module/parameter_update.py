@@ -12,7 +12,7 @@ from ..base.errors import ArgumentTypeError, shown
 
 # Above this many entries in one array, a local KVStore only sums gradients: keeping a further copy
 # of the weights there and updating it would cost more than updating each device's own.
-_LARGE_PARAMETER_SIZE = 1024 * 1024 * 16
+_LARGE_PARAMETER_SIZE = 1024 * 1024 * 16  # entries
 
 
 def _create_kvstore(kvstore, num_device, arg_params):

@@ -37,14 +37,14 @@ class Progress:
         self.first, self._begin = first, time.monotonic()
         self._batch_due = self._begin + _BATCH_PAUSE_SECONDS
 
-    def end_batch(self, epoch, nbatch, metric):
+    def show_batch_end(self, epoch, nbatch, metric):
         """Show the end of a batch."""
         if self.batches and time.monotonic() >= self._batch_due:
             total = f"/{self.total}" if self.total else ""
             where = f"Epoch[{epoch}] Batch[{nbatch}{total}]"
             self._show_line(where, metric.get_name_value(), more=self._time_left(epoch, nbatch + 1))
 
-    def end_epoch(self, epoch, seconds, figures, validation, batches):
+    def show_epoch_end(self, epoch, seconds, figures, validation, batches):
         """Show the end of an epoch: pairs (name, value) of training and of the evaluation, and its
         batch count."""
         self.total = batches
@@ -85,15 +85,15 @@ class ProgressBar(Progress):
     def begin(self, first):
         super().begin(first)
         self.close()
-        self._bar = _notebook_bar()(total=self._n_batches(), desc=f"Epoch[{first}]", unit="batch")
+        self._bar = _bar_class()(total=self._n_batches(), desc=f"Epoch[{first}]", unit="batch")
 
-    def end_batch(self, epoch, nbatch, metric):
+    def show_batch_end(self, epoch, nbatch, metric):
         self._bar.set_description(f"Epoch[{epoch}]", refresh=False)
         self._bar.update()
 
-    def end_epoch(self, epoch, seconds, figures, validation, batches):
+    def show_epoch_end(self, epoch, seconds, figures, validation, batches):
         """Show the end of an epoch."""
-        super().end_epoch(epoch, seconds, figures, validation, batches)
+        super().show_epoch_end(epoch, seconds, figures, validation, batches)
         if self._bar.total != self._n_batches():
             self._bar.reset(self._n_batches())
             self._bar.update((epoch + 1 - self.first) * batches)
@@ -149,7 +149,7 @@ def is_in_notebook():
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
-def _notebook_bar():
+def _bar_class():
     """Return tqdm's widget class, or its text bar if ipywidgets is not installed."""
     from tqdm import tqdm  # imported late: it takes more than half as long as cynet
 

@@ -17,7 +17,7 @@ class SingleProcess:
 
     size, rank, is_first = 1, 0, True
 
-    def vote(self, goes_on):
+    def vote_on_next_batch(self, goes_on):
         """Vote on whether all ranks have another batch; return a function that waits for it."""
         return lambda: goes_on
 
@@ -62,7 +62,7 @@ class Ranks(SingleProcess):
         self.is_first = self.rank == 0
         self._began = self._world.times
 
-    def vote(self, goes_on):
+    def vote_on_next_batch(self, goes_on):
         return self._world.vote(goes_on)
 
     def gather_bytes(self, content):

@@ -22,10 +22,10 @@ from ..io.training_file import (
 from ..optimizer.settings import accepted_settings
 from ..optimizer.state_file import unpack_states
 
-_FORMAT = "cynet fit 1"
-_OPTIMIZER_KEY, _ARG_PREFIX, _AUX_PREFIX = "optimizer", "arg:", "aux:"
-_DATA_PREFIX, _RANK_PREFIX, _CALLBACK_PREFIX = "data:", "rank:", "callback:"
-_CALLER = "fit(resume=...)"
+_FORMAT = "cynet fit 1"  # marks the file format
+_OPTIMIZER_KEY, _ARG_PREFIX, _AUX_PREFIX = "optimizer", "arg:", "aux:"  # keys of arrays
+_DATA_PREFIX, _RANK_PREFIX, _CALLBACK_PREFIX = "data:", "rank:", "callback:"  # keys of arrays
+_CALLER = "fit(resume=...)"  # named in errors
 
 
 class Resume:
@@ -188,7 +188,7 @@ def _arrays_with_prefix(arrays, prefix):
 _ATTRIBUTE_NAMES = {"learning_rate": "lr", "eps": "float_stable_eps", "begin_epoch": "init_updates"}
 # settings that cannot be compared, or are compared elsewhere
 _EXCLUDED_SETTINGS = ("sym", "param_idx2name", "param_dict", "lr_scheduler")
-_MISSING = object()
+_MISSING = object()  # a setting that is not there
 
 
 def training_settings(optimizer, clip_global_norm):

@@ -1,7 +1,7 @@
 """StepMethods: detects overridden methods, before a module runs a whole step at once."""
 
 # methods that a step at once replaces
-_PARTS = {
+_METHODS_OF_STEP = {
     "forward_backward": ("forward", "backward"),
     "train_step": ("forward", "backward", "forward_backward", "update"),
 }
@@ -16,14 +16,14 @@ class StepMethods:
 
     def __init__(self, kind):
         self._kind = kind
-        self._own = {name: vars(kind)[name] for name in _PARTS["train_step"]}
+        self._own = {name: vars(kind)[name] for name in _METHODS_OF_STEP["train_step"]}
         self._inherited = _inherited_methods(kind, kind)
 
-    def are_own(self, module, step):
+    def are_not_overridden(self, module, step):
         """Return whether a module has the class's own methods for this step: no subclass, object,
         patch or later base class overrides one."""
         own = self._own
-        for name in _PARTS[step]:
+        for name in _METHODS_OF_STEP[step]:
             if getattr(getattr(module, name), "__func__", None) is not own[name]:
                 return False
         return _inherited_methods(self._kind, type(module)) == self._inherited

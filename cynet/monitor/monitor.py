@@ -69,7 +69,7 @@ class Monitor:
     ) -> None:
         if interval < 1:
             raise ArgumentError(f"Monitor: interval must be at least 1, got {interval}")
-        self.stat_func = stat_func or _size_of_entries
+        self.stat_func = stat_func or _root_mean_square
         self.interval = interval
         self.activated = False
         self.queue = []
@@ -218,7 +218,7 @@ def _arrays_in(values):
             yield from _arrays_in(each)
 
 
-def _size_of_entries(array):
+def _root_mean_square(array):
     return array.norm() / array.size**0.5
 
 

@@ -11,9 +11,9 @@ from ..base.errors import CynetError, user_frame
 from ..base.kinds import check_flag
 from ..base.observers import backward_observers, executor_observers, set_observer
 from ..ndarray import _dispatch
-from ..ndarray._tape import entry_of
+from ..ndarray._tape import computed_by
 
-_lock = threading.RLock()
+_lock = threading.RLock()  # guards scopes and reporters
 _anomaly_scopes = []  # open scopes of gluon.detect_anomaly
 _nan_scope = [None]  # the active debug_nans scope, or None
 _layer_of_node = {}  # node of the tape -> path of its layer; empty while the check is off
@@ -74,15 +74,15 @@ class debug_nans:
             _notify_reporters()
 
 
-def open_scope(scope):
+def open_anomaly_scope(scope):
     """Check for NaN while `scope` is open; also for infinity if ``scope.infinite``."""
     with _lock:
         _anomaly_scopes.append(scope)
         _notify_reporters()
 
 
-def close_scope(scope):
-    """End a scope of `open_scope`."""
+def close_anomaly_scope(scope):
+    """End a scope of `open_anomaly_scope`."""
     with _lock:
         _anomaly_scopes.remove(scope)
         _notify_reporters()
@@ -147,7 +147,7 @@ def _check_call_outputs(operator, inputs, outputs):
         for node in [each for each in _layer_of_node if each.sources is None]:
             del _layer_of_node[node]
     for each in outputs:
-        entry = entry_of(each)
+        entry = computed_by(each)
         if entry is not None:
             path = _layer_getter[0]() if path is None else path
             _layer_of_node[entry[0]] = path

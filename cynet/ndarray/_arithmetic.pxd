@@ -11,10 +11,10 @@ cdef class CallCache:
     cdef list values, calls
     cdef Py_ssize_t oldest
 
-    cdef Call find(self, object value, NDArrayBase lhs, NDArrayBase rhs)
-    cdef int add(self, object value, Call call) except -1
+    cdef Call find_call(self, object value, NDArrayBase lhs, NDArrayBase rhs)
+    cdef int add_call(self, object value, Call call) except -1
 
-cdef class Slot:
+cdef class OpSlot:
     # A binary operator of one Face: its entries in the registry, and the last Call of each.
     cdef Face face
     cdef str sign
@@ -24,11 +24,11 @@ cdef class Slot:
     cdef object scalar, reflected  # the numbers in last_scalar, last_reflected
     cdef CallCache recent_same, recent_broadcast, recent_scalar, recent_reflected
 
-    cdef NDArrayBase with_array(self, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out)
-    cdef NDArrayBase with_scalar(self, NDArrayBase array, object value, NDArrayBase out)
-    cdef NDArrayBase with_reflected(self, NDArrayBase array, object value)
-    cdef object forward(self, NDArrayBase array, object other, NDArrayBase out)
-    cdef object backward(self, NDArrayBase array, object other)
+    cdef NDArrayBase apply_to_arrays(self, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out)
+    cdef NDArrayBase apply_to_scalar(self, NDArrayBase array, object value, NDArrayBase out)
+    cdef NDArrayBase apply_reflected_scalar(self, NDArrayBase array, object value)
+    cdef object apply(self, NDArrayBase array, object other, NDArrayBase out)
+    cdef object apply_reflected(self, NDArrayBase array, object other)
     cdef object refuse_value(self, object other)
     # The Call for an array and a number that differs from the last one.
     cdef Call scalar_call(self, Call last, object before, OpEntry entry, NDArrayBase array,
@@ -36,7 +36,7 @@ cdef class Slot:
     # Convert a NumPy operand to an array of the Face, or to a number.
     cdef object operand_from_numpy(self, NDArrayBase array, object other)
     # Return `out`; subclasses mark results of zeros and ones as masks.
-    cdef NDArrayBase mark_mask(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs)
+    cdef NDArrayBase mark_array_result(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs)
     cdef NDArrayBase mark_scalar_result(self, NDArrayBase out)
     cdef NDArrayBase mark_reflected_result(self, NDArrayBase out, NDArrayBase array, object value)
 

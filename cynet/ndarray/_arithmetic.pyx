@@ -12,7 +12,7 @@ from .._ndarray cimport NDArrayBase, blob_shape, same_shape
 from ..operator._base cimport OpEntry
 from .._typedefs cimport kBool
 from ._dispatch cimport run_one_output
-from ._resolve cimport Call, matches, resolve, sparse_call
+from ._resolve cimport Call, matches, resolve_call, sparse_call
 from ._resolve cimport with_scalar as another_scalar
 
 import numpy as np
@@ -40,7 +40,7 @@ cdef extern from *:
     """
     int cynet_show_slot(object type, const char* name, object like) except -1
 
-cdef tuple _NUMBER_TYPES = (int, float, np.generic)
+cdef tuple _NUMBER_TYPES = (int, float, np.generic)  # types of scalar operands
 
 # Python's operators, in the order of a face's slots.
 OPERATORS = ("add", "subtract", "multiply", "divide", "modulo", "power", "equal", "not_equal",
@@ -49,30 +49,30 @@ OPERATORS = ("add", "subtract", "multiply", "divide", "modulo", "power", "equal"
 UNARY = ("negative", "abs")  # Python's unary operators
 
 cdef enum:
-    ADD = 0
-    SUBTRACT = 1
-    MULTIPLY = 2
-    DIVIDE = 3
-    MODULO = 4
-    POWER = 5
-    EQUAL = 6
-    NOT_EQUAL = 7
-    GREATER = 8
-    GREATER_EQUAL = 9
-    LESSER = 10
-    LESSER_EQUAL = 11
-    FLOOR_DIVIDE = 12
-    AND = 13
-    OR = 14
-    XOR = 15
-    LEFT_SHIFT = 16
-    RIGHT_SHIFT = 17
-    NEGATIVE = 18
-    ABS = 19
+    ADD = 0  # index of the operator in Face.slots
+    SUBTRACT = 1  # index of the operator in Face.slots
+    MULTIPLY = 2  # index of the operator in Face.slots
+    DIVIDE = 3  # index of the operator in Face.slots
+    MODULO = 4  # index of the operator in Face.slots
+    POWER = 5  # index of the operator in Face.slots
+    EQUAL = 6  # index of the operator in Face.slots
+    NOT_EQUAL = 7  # index of the operator in Face.slots
+    GREATER = 8  # index of the operator in Face.slots
+    GREATER_EQUAL = 9  # index of the operator in Face.slots
+    LESSER = 10  # index of the operator in Face.slots
+    LESSER_EQUAL = 11  # index of the operator in Face.slots
+    FLOOR_DIVIDE = 12  # index of the operator in Face.slots
+    AND = 13  # index of the operator in Face.slots
+    OR = 14  # index of the operator in Face.slots
+    XOR = 15  # index of the operator in Face.slots
+    LEFT_SHIFT = 16  # index of the operator in Face.slots
+    RIGHT_SHIFT = 17  # index of the operator in Face.slots
+    NEGATIVE = 18  # index of the operator in Face.slots
+    ABS = 19  # index of the operator in Face.slots
 
 
 def set_operators(Face face not None, dict slots, dict unary):
-    """Set what Python's operators call for a Face: `slots` maps names of OPERATORS to a Slot,
+    """Set what Python's operators call for a Face: `slots` maps names of OPERATORS to a OpSlot,
     `unary` names of UNARY to an operator's name."""
     face.slots = (*[slots.get(name) for name in OPERATORS],
                   *[get_operator(unary[name]) for name in UNARY])
@@ -86,7 +86,7 @@ cdef inline bint _is_bool_operand(NDArrayBase array, object other):
 
 
 cdef enum:
-    MAX_RECENT = 12  # maximum number of calls that a CallCache keeps
+    MAX_RECENT_CALLS = 12  # maximum number of calls that a CallCache keeps
 
 
 cdef inline bint _are_same_number(object a, object b) noexcept:
@@ -108,7 +108,7 @@ cdef class CallCache:
     def __init__(self):
         self.values, self.calls, self.oldest = [], [], 0
 
-    cdef Call find(self, object value, NDArrayBase lhs, NDArrayBase rhs):
+    cdef Call find_call(self, object value, NDArrayBase lhs, NDArrayBase rhs):
         # The Call for `value` and these arrays (`rhs` or None), or None.
         cdef Py_ssize_t i
         cdef Call call
@@ -120,17 +120,17 @@ cdef class CallCache:
                 return call
         return None
 
-    cdef int add(self, object value, Call call) except -1:
-        if len(self.calls) < MAX_RECENT:
+    cdef int add_call(self, object value, Call call) except -1:
+        if len(self.calls) < MAX_RECENT_CALLS:
             self.values.append(value)
             self.calls.append(call)
             return 0
         self.values[self.oldest], self.calls[self.oldest] = value, call
-        self.oldest = (self.oldest + 1) % MAX_RECENT
+        self.oldest = (self.oldest + 1) % MAX_RECENT_CALLS
         return 0
 
 
-cdef class Slot:
+cdef class OpSlot:
     """A binary operator of one Face (mx.nd or mx.np).
 
     face (Face): Of the arrays.
@@ -144,37 +144,37 @@ cdef class Slot:
         self.recent_same, self.recent_broadcast = CallCache(), CallCache()
         self.recent_scalar, self.recent_reflected = CallCache(), CallCache()
 
-    cdef NDArrayBase with_array(self, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out):
+    cdef NDArrayBase apply_to_arrays(self, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out):
         # Arrays of one shape may have an operator of their own, which may write in place.
         cdef Call call = self.last_same
         if lhs.face is not self.face or rhs.face is not self.face:
             self.refuse_mixture(lhs, rhs)
         if (call is not None and matches(&call.arrays[0], &lhs.blob)
                 and matches(&call.arrays[1], &rhs.blob)):
-            return self.mark_mask(run_one_output(call, lhs, rhs, out), lhs, rhs)
+            return self.mark_array_result(run_one_output(call, lhs, rhs, out), lhs, rhs)
         if self.same_entry is None:
             self.same_entry = get_operator(self.names[0])
             self.broadcast_entry = get_operator(self.names[1])
         if is_sparse(&lhs.blob) or is_sparse(&rhs.blob):
             return sparse_call(self.broadcast_entry, [lhs, rhs], (), {}, out)
         if same_shape(&lhs.blob, &rhs.blob):
-            call = self.recent_same.find(None, lhs, rhs)
+            call = self.recent_same.find_call(None, lhs, rhs)
             if call is None:
-                call = resolve(self.face, self.same_entry, [lhs, rhs], (), {}, None)
-                self.recent_same.add(None, call)
+                call = resolve_call(self.face, self.same_entry, [lhs, rhs], (), {}, None)
+                self.recent_same.add_call(None, call)
             self.last_same = call
-            return self.mark_mask(run_one_output(call, lhs, rhs, out), lhs, rhs)
+            return self.mark_array_result(run_one_output(call, lhs, rhs, out), lhs, rhs)
         call = self.last_broadcast
         if call is None or not (
                 matches(&call.arrays[0], &lhs.blob) and matches(&call.arrays[1], &rhs.blob)):
-            call = self.recent_broadcast.find(None, lhs, rhs)
+            call = self.recent_broadcast.find_call(None, lhs, rhs)
             if call is None:
-                call = resolve(self.face, self.broadcast_entry, [lhs, rhs], (), {}, None)
-                self.recent_broadcast.add(None, call)
+                call = resolve_call(self.face, self.broadcast_entry, [lhs, rhs], (), {}, None)
+                self.recent_broadcast.add_call(None, call)
             self.last_broadcast = call
-        return self.mark_mask(run_one_output(call, lhs, rhs, out), lhs, rhs)
+        return self.mark_array_result(run_one_output(call, lhs, rhs, out), lhs, rhs)
 
-    cdef NDArrayBase mark_mask(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
+    cdef NDArrayBase mark_array_result(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
         return out
 
     cdef NDArrayBase mark_scalar_result(self, NDArrayBase out):
@@ -193,35 +193,35 @@ cdef class Slot:
         if call is not None:
             return call
         params = {"scalar": value, "is_int": isinstance(value, (int, np.integer, np.bool_))}
-        return resolve(self.face, entry, [array], (), params, None)
+        return resolve_call(self.face, entry, [array], (), params, None)
 
-    cdef NDArrayBase with_scalar(self, NDArrayBase array, object value, NDArrayBase out):
+    cdef NDArrayBase apply_to_scalar(self, NDArrayBase array, object value, NDArrayBase out):
         cdef Call call = self.last_scalar, known
         if call is None or value is not self.scalar or not matches(&call.arrays[0], &array.blob):
             if self.scalar_entry is None:
                 self.scalar_entry = get_operator(self.names[2])
             if is_sparse(&array.blob):
                 return sparse_call(self.scalar_entry, [array], (), {"scalar": value}, out)
-            known = self.recent_scalar.find(value, array, None)
+            known = self.recent_scalar.find_call(value, array, None)
             if known is None:
                 call = self.scalar_call(call, self.scalar, self.scalar_entry, array, value)
-                self.recent_scalar.add(value, call)
+                self.recent_scalar.add_call(value, call)
             else:
                 call = known
             self.last_scalar, self.scalar = call, value
         return self.mark_scalar_result(run_one_output(call, array, None, out))
 
-    cdef NDArrayBase with_reflected(self, NDArrayBase array, object value):
+    cdef NDArrayBase apply_reflected_scalar(self, NDArrayBase array, object value):
         cdef Call call = self.last_reflected, known
         if call is None or value is not self.reflected or not matches(&call.arrays[0], &array.blob):
             if self.reflected_entry is None:
                 self.reflected_entry = get_operator(self.names[3])
             if is_sparse(&array.blob):
                 return sparse_call(self.reflected_entry, [array], (), {"scalar": value}, None)
-            known = self.recent_reflected.find(value, array, None)
+            known = self.recent_reflected.find_call(value, array, None)
             if known is None:
                 call = self.scalar_call(call, self.reflected, self.reflected_entry, array, value)
-                self.recent_reflected.add(value, call)
+                self.recent_reflected.add_call(value, call)
             else:
                 call = known
             self.last_reflected, self.reflected = call, value
@@ -232,40 +232,40 @@ cdef class Slot:
         return from_host(other, dtype_flag(other.dtype), array.blob.dev_type, array.blob.dev_id,
                          self.face)
 
-    cdef object forward(self, NDArrayBase array, object other, NDArrayBase out):
+    cdef object apply(self, NDArrayBase array, object other, NDArrayBase out):
         if isinstance(other, NDArrayBase):
-            return self.with_array(array, other, out)
+            return self.apply_to_arrays(array, other, out)
         if isinstance(other, _NUMBER_TYPES):
             if _is_bool_operand(array, other):
-                return self.with_array(
+                return self.apply_to_arrays(
                     array, self.operand_from_numpy(array, np.asarray(other)), out)
-            return self.with_scalar(array, other, out)
+            return self.apply_to_scalar(array, other, out)
         if isinstance(other, np.ndarray):
-            return self.forward(array, self.operand_from_numpy(array, other), out)
+            return self.apply(array, self.operand_from_numpy(array, other), out)
         return self.refuse_value(other)
 
-    cdef object backward(self, NDArrayBase array, object other):
+    cdef object apply_reflected(self, NDArrayBase array, object other):
         if isinstance(other, _NUMBER_TYPES):
             if _is_bool_operand(array, other):
-                return self.with_array(
+                return self.apply_to_arrays(
                     self.operand_from_numpy(array, np.asarray(other)), array, None)
-            return self.with_reflected(array, other)
+            return self.apply_reflected_scalar(array, other)
         if isinstance(other, np.ndarray):
             other = self.operand_from_numpy(array, other)
             if isinstance(other, NDArrayBase):
-                return self.with_array(other, array, None)
-            return self.with_reflected(array, other)
+                return self.apply_to_arrays(other, array, None)
+            return self.apply_reflected_scalar(array, other)
         return self.refuse_value(other)
 
-    def call(self, lhs, rhs, NDArrayBase out=None):
+    def apply_or_none(self, lhs, rhs, NDArrayBase out=None):
         """The result for an array and another array or a number; None for other operands."""
         if isinstance(lhs, NDArrayBase):
             if isinstance(rhs, NDArrayBase):
-                return self.with_array(lhs, rhs, out)
+                return self.apply_to_arrays(lhs, rhs, out)
             if isinstance(rhs, _NUMBER_TYPES):
-                return self.with_scalar(lhs, rhs, out)
+                return self.apply_to_scalar(lhs, rhs, out)
         elif isinstance(rhs, NDArrayBase) and isinstance(lhs, _NUMBER_TYPES):
-            return self.with_reflected(rhs, lhs)
+            return self.apply_reflected_scalar(rhs, lhs)
         return None
 
     def refuse_mixture(self, NDArrayBase lhs, NDArrayBase rhs):
@@ -288,137 +288,137 @@ cdef class Slot:
         return NotImplemented
 
 
-cdef inline Slot _slot_of(NDArrayBase array, int number):
-    return <Slot><object><PyObject*>PyTuple_GET_ITEM(array.face.slots, number)
+cdef inline OpSlot _slot_of(NDArrayBase array, int number):
+    return <OpSlot><object><PyObject*>PyTuple_GET_ITEM(array.face.slots, number)
 
 
-cdef object _apply(NDArrayBase array, int number, object other, NDArrayBase out):
+cdef object _apply_binary(NDArrayBase array, int number, object other, NDArrayBase out):
     # Not every Face has each of these operators.
     slot = array.face.slots[number]
-    return NotImplemented if slot is None else (<Slot>slot).forward(array, other, out)
+    return NotImplemented if slot is None else (<OpSlot>slot).apply(array, other, out)
 
 
 cdef object _apply_reflected(NDArrayBase array, int number, object other):
     slot = array.face.slots[number]
-    return NotImplemented if slot is None else (<Slot>slot).backward(array, other)
+    return NotImplemented if slot is None else (<OpSlot>slot).apply_reflected(array, other)
 
 
 cdef NDArrayBase _apply_unary(NDArrayBase array, int number):
     cdef OpEntry entry = <OpEntry><object>PyTuple_GET_ITEM(array.face.slots, number)
-    return run_one_output(resolve(array.face, entry, [array], (), {}, None), array, None, None)
+    return run_one_output(resolve_call(array.face, entry, [array], (), {}, None), array, None, None)
 
 
 cdef class NDArrayArithmetic(NDArrayBase):
     """NDArrayBase with Python's arithmetic and comparison operators."""
 
     def __add__(self, other):
-        return _slot_of(self, ADD).forward(self, other, None)
+        return _slot_of(self, ADD).apply(self, other, None)
 
     def __radd__(self, other):
-        return _slot_of(self, ADD).backward(self, other)
+        return _slot_of(self, ADD).apply_reflected(self, other)
 
     def __iadd__(self, other):
         # CPython also tries `+=` of sequences, and uses NotImplemented from there as the result.
-        out = _slot_of(self, ADD).forward(self, other, self)
+        out = _slot_of(self, ADD).apply(self, other, self)
         return self + other if out is NotImplemented else out
 
     def __sub__(self, other):
-        return _slot_of(self, SUBTRACT).forward(self, other, None)
+        return _slot_of(self, SUBTRACT).apply(self, other, None)
 
     def __rsub__(self, other):
-        return _slot_of(self, SUBTRACT).backward(self, other)
+        return _slot_of(self, SUBTRACT).apply_reflected(self, other)
 
     def __isub__(self, other):
-        return _slot_of(self, SUBTRACT).forward(self, other, self)
+        return _slot_of(self, SUBTRACT).apply(self, other, self)
 
     def __mul__(self, other):
-        return _slot_of(self, MULTIPLY).forward(self, other, None)
+        return _slot_of(self, MULTIPLY).apply(self, other, None)
 
     def __rmul__(self, other):
-        return _slot_of(self, MULTIPLY).backward(self, other)
+        return _slot_of(self, MULTIPLY).apply_reflected(self, other)
 
     def __imul__(self, other):
-        return _slot_of(self, MULTIPLY).forward(self, other, self)
+        return _slot_of(self, MULTIPLY).apply(self, other, self)
 
     def __truediv__(self, other):
-        return _slot_of(self, DIVIDE).forward(self, other, None)
+        return _slot_of(self, DIVIDE).apply(self, other, None)
 
     def __rtruediv__(self, other):
-        return _slot_of(self, DIVIDE).backward(self, other)
+        return _slot_of(self, DIVIDE).apply_reflected(self, other)
 
     def __itruediv__(self, other):
-        return _slot_of(self, DIVIDE).forward(self, other, self)
+        return _slot_of(self, DIVIDE).apply(self, other, self)
 
     def __mod__(self, other):
-        return _slot_of(self, MODULO).forward(self, other, None)
+        return _slot_of(self, MODULO).apply(self, other, None)
 
     def __rmod__(self, other):
-        return _slot_of(self, MODULO).backward(self, other)
+        return _slot_of(self, MODULO).apply_reflected(self, other)
 
     def __imod__(self, other):
-        return _slot_of(self, MODULO).forward(self, other, self)
+        return _slot_of(self, MODULO).apply(self, other, self)
 
     def __pow__(self, other, modulo):
         if modulo is not None:
             raise ArgumentTypeError("pow of an NDArray: expected modulo=None")
-        return _slot_of(self, POWER).forward(self, other, None)
+        return _slot_of(self, POWER).apply(self, other, None)
 
     def __rpow__(self, other, modulo):
-        return _slot_of(self, POWER).backward(self, other)
+        return _slot_of(self, POWER).apply_reflected(self, other)
 
     def __floordiv__(self, other):
-        return _apply(self, FLOOR_DIVIDE, other, None)
+        return _apply_binary(self, FLOOR_DIVIDE, other, None)
 
     def __rfloordiv__(self, other):
         return _apply_reflected(self, FLOOR_DIVIDE, other)
 
     def __ifloordiv__(self, other):
-        return _apply(self, FLOOR_DIVIDE, other, self)
+        return _apply_binary(self, FLOOR_DIVIDE, other, self)
 
     def __and__(self, other):
-        return _apply(self, AND, other, None)
+        return _apply_binary(self, AND, other, None)
 
     def __rand__(self, other):
         return _apply_reflected(self, AND, other)
 
     def __iand__(self, other):
-        return _apply(self, AND, other, self)
+        return _apply_binary(self, AND, other, self)
 
     def __or__(self, other):
-        return _apply(self, OR, other, None)
+        return _apply_binary(self, OR, other, None)
 
     def __ror__(self, other):
         return _apply_reflected(self, OR, other)
 
     def __ior__(self, other):
-        return _apply(self, OR, other, self)
+        return _apply_binary(self, OR, other, self)
 
     def __xor__(self, other):
-        return _apply(self, XOR, other, None)
+        return _apply_binary(self, XOR, other, None)
 
     def __rxor__(self, other):
         return _apply_reflected(self, XOR, other)
 
     def __ixor__(self, other):
-        return _apply(self, XOR, other, self)
+        return _apply_binary(self, XOR, other, self)
 
     def __lshift__(self, other):
-        return _apply(self, LEFT_SHIFT, other, None)
+        return _apply_binary(self, LEFT_SHIFT, other, None)
 
     def __rlshift__(self, other):
         return _apply_reflected(self, LEFT_SHIFT, other)
 
     def __ilshift__(self, other):
-        return _apply(self, LEFT_SHIFT, other, self)
+        return _apply_binary(self, LEFT_SHIFT, other, self)
 
     def __rshift__(self, other):
-        return _apply(self, RIGHT_SHIFT, other, None)
+        return _apply_binary(self, RIGHT_SHIFT, other, None)
 
     def __rrshift__(self, other):
         return _apply_reflected(self, RIGHT_SHIFT, other)
 
     def __irshift__(self, other):
-        return _apply(self, RIGHT_SHIFT, other, self)
+        return _apply_binary(self, RIGHT_SHIFT, other, self)
 
     def __neg__(self):
         return _apply_unary(self, NEGATIVE)
@@ -427,22 +427,22 @@ cdef class NDArrayArithmetic(NDArrayBase):
         return _apply_unary(self, ABS)
 
     def __eq__(self, other):
-        return _slot_of(self, EQUAL).forward(self, other, None)
+        return _slot_of(self, EQUAL).apply(self, other, None)
 
     def __ne__(self, other):
-        return _slot_of(self, NOT_EQUAL).forward(self, other, None)
+        return _slot_of(self, NOT_EQUAL).apply(self, other, None)
 
     def __gt__(self, other):
-        return _slot_of(self, GREATER).forward(self, other, None)
+        return _slot_of(self, GREATER).apply(self, other, None)
 
     def __ge__(self, other):
-        return _slot_of(self, GREATER_EQUAL).forward(self, other, None)
+        return _slot_of(self, GREATER_EQUAL).apply(self, other, None)
 
     def __lt__(self, other):
-        return _slot_of(self, LESSER).forward(self, other, None)
+        return _slot_of(self, LESSER).apply(self, other, None)
 
     def __le__(self, other):
-        return _slot_of(self, LESSER_EQUAL).forward(self, other, None)
+        return _slot_of(self, LESSER_EQUAL).apply(self, other, None)
 
     def __hash__(self):
         return (<size_t><void*>self) >> 4
@@ -457,19 +457,19 @@ cdef class NDArrayArithmetic(NDArrayBase):
             "reduce it first")
 
     def __float__(self):
-        return float(self._number("float"))
+        return float(self._single_number("float"))
 
     def __int__(self):
-        return int(self._number("int"))
+        return int(self._single_number("int"))
 
     def __index__(self):
-        number = self._number("index")
+        number = self._single_number("index")
         if not isinstance(number, np.integer):
             raise ArgumentTypeError(
                 f"only an integer array can be an index, this one is {number.dtype}")
         return int(number)
 
-    def _number(self, what):
+    def _single_number(self, what):
         if self.blob.size != 1:
             raise ArgumentTypeError(f"{what}() takes an array of one element, this one has shape "
                                     f"{blob_shape(&self.blob)}")

@@ -10,7 +10,7 @@ from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase
 from ..operator._base cimport OpEntry
 from ._dispatch cimport MAX_ARRAYS, run, run_arrays
-from ._resolve cimport Call, any_sparse, matches, resolve, sparse_call
+from ._resolve cimport Call, any_sparse, matches, resolve_call, sparse_call
 
 from ..context import current_context, read_context
 from ..base.errors import ArgumentTypeError, CynetError, with_message, shown
@@ -245,7 +245,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
     named = tuple(names) if names is not None else ()
     if any_sparse(given) or (outs is not None and any_sparse(outs)):
         return sparse_call(entry, given, named, params, out)
-    call = resolve(face, entry, given, named, params, ctx)
+    call = resolve_call(face, entry, given, named, params, ctx)
     results = run(call, given, outs)
     _remember_call(site, call, args, kwargs)
     if out is not None:

@@ -10,20 +10,20 @@ from libcpp.vector cimport vector
 from .. cimport _engine
 from .._core.copy cimport Region, push_copy, whole_region
 from .._engine cimport VarHandle, kInline, kNormal, kPython
-from ..engine.deferred cimport bulk_threads, flush_all, load_mask, deferred_writes_mask
+from ..engine.deferred cimport bulk_threads, flush_all_deferred, load_mask, deferred_writes_mask
 from ..engine.inline cimport INLINE_GIL_BYTES
 from ..engine.records cimport Var, has_pending_write
-from ..engine.trace cimport IMPERATIVE, begin_time, note_operator
+from ..engine.trace cimport IMPERATIVE, now_if_traced, note_operator
 from .._ndarray cimport Chunk, NDArrayBase, blob_shape, do_overlap, is_on_host, new_array, new_view
-from .._resource cimport Resource, draw_stream, kRandom
+from .._resource cimport Resource, draw_rng_stream, kRandom
 from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo
 from ..operator._base cimport OpContext, Operator
-from .bulk.note cimport add_call
+from .bulk.note cimport defer_call
 from ._resolve cimport (
-    RANDOM_IN_TRAINING, Call, State, create, drop_state, intern_file, matches, new_state,
+    RANDOM_IN_TRAINING, Call, State, make_operator, drop_state, intern_file, matches, new_state,
     state_hold)
 from ._tape cimport (
-    Node, any_tracked, is_recording, is_training, n_flagged, record, refuse_write, set_flags)
+    Node, any_tracked, is_recording, is_training, n_flagged, record_call, refuse_write, set_flags)
 
 from ..base.dtype import NAMES
 from ..base.errors import (
@@ -41,13 +41,13 @@ from ..base.errors import (
 cdef enum:
     STACK_VARS = 16                 # maximum number of a call's variables that are on the stack
 
-cdef object _call_observer = None
+cdef object _call_observer = None  # called after each call, or None
 
 
 def set_call_observer(watch):
     """Call ``watch(operator, inputs, outputs)`` after each call from now on; None removes it."""
     global _call_observer
-    flush_all()
+    flush_all_deferred()
     _call_observer = watch
 
 
@@ -93,7 +93,7 @@ ctypedef int (*Quiet)(PyObject* op, CallTask* task, OpContext* ctx) noexcept nog
 cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef CallTask* task = <CallTask*>arg
     cdef OpContext ctx
-    cdef int64_t begin = begin_time(IMPERATIVE)
+    cdef int64_t begin = now_if_traced(IMPERATIVE)
     memset(&ctx, 0, sizeof(ctx))
     ctx.is_train = task.is_train
     ctx.run_ctx = run_ctx[0]
@@ -112,14 +112,14 @@ cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
     return 0
 
 
-cdef int _raise_pending() except -1:
+cdef int _raise_set_error() except -1:
     """Raise the exception that is already set."""
     return -1
 
 
 cdef int _raise_annotated(CallTask* task, bint here) except -1:
     try:
-        _raise_pending()
+        _raise_set_error()
     except BaseException as raised:
         error = raised
     arrays = ", ".join([f"{blob_shape(&task.in_data[i])} {NAMES[task.in_data[i].dtype]}"
@@ -203,7 +203,7 @@ cdef CallTask* _new_task(Call call, State* state, const vector[int]* resources,
             if not is_train:
                 task.requested[i].seed = task.requested[i].stream = 0
                 continue
-        draw_stream(&task.requested[i], call.dev_type, call.dev_id)
+        draw_rng_stream(&task.requested[i], call.dev_type, call.dev_id)
     return task
 
 
@@ -220,7 +220,7 @@ cdef int _submit_task(Call call, CallTask* task, VarHandle* vars, int n_mutable,
     else:
         flags = kNormal
     if flags != kInline or not _are_all_ready(vars + n_mutable, n_all - n_mutable):
-        file, task.line = user_frame() if task.origin == NULL else (<Node>task.origin).line()
+        file, task.line = user_frame() if task.origin == NULL else (<Node>task.origin).user_line()
         task.file = intern_file(file)
     if flags == kInline and call.nbytes <= INLINE_GIL_BYTES and dev_type != kGPU:
         # The call is short, so the GIL stays; an error finds the user's frame on this stack.
@@ -249,7 +249,7 @@ cdef VarHandle* _alloc_vars(VarHandle* stack_vars, int n, CallTask* task) except
     return vars
 
 
-cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) except -1:
+cdef int _push_call(Call call, PyObject** arrays, PyObject** outs, const int* req) except -1:
     # arrays: inputs, then states; all pointers are borrowed.
     cdef int n_in = call.n_in, n_aux = call.n_aux, n_out = call.n_out
     cdef int i, n_mutable = 0, n_all
@@ -260,13 +260,13 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
     cdef CallTask* task
     cdef TBlob* blob
     cdef bint taped = n_flagged and any_tracked(arrays, n_in) and is_recording()
-    if bulk_threads and _call_observer is None and n_out == 1 and add_call(
+    if bulk_threads and _call_observer is None and n_out == 1 and defer_call(
             call, arrays, <NDArrayBase>outs[0]):
         if taped:
-            record(call, arrays, outs, NULL, is_training())
+            record_call(call, arrays, outs, NULL, is_training())
         return 0
     if state == NULL:
-        op = create(call)
+        op = make_operator(call)
         if call.python:  # views: what is recorded with the operator must not hold the outputs
             op.memory_owner = [<object>arrays[i] for i in range(n_in + n_aux)] + [
                 _view_of(<NDArrayBase>outs[i]) for i in range(n_out)]
@@ -302,7 +302,7 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
         if vars != stack_vars:
             c_free(vars)
     if taped:
-        record(call, arrays, outs, saved_state, is_training())
+        record_call(call, arrays, outs, saved_state, is_training())
     if _call_observer is not None:
         _call_observer(call.entry.name, [<object>arrays[i] for i in range(n_in)],
                        [<object>outs[i] for i in range(call.n_visible)])
@@ -326,20 +326,20 @@ cdef int push_backward(Call call, State* state, const vector[int]* resources, bi
         task.origin = <PyObject*>origin
     vars = _alloc_vars(stack_vars, 2 * (n_in + n_out) + n_aux, task)
     for i in range(n_in):
-        n_mutable = _add_blob(arrays.in_grad[i], &task.in_grad[i], &call.arrays[i], vars,
-                              n_mutable)
+        n_mutable = _fill_blob(arrays.in_grad[i], &task.in_grad[i], &call.arrays[i], vars,
+                               n_mutable)
         task.req[i] = arrays.req[i]
         if arrays.in_grad[i] != NULL:
             task.written[task.n_written] = (<NDArrayBase>arrays.in_grad[i]).chunk
             task.n_written += 1
     for i in range(n_aux):
-        n_mutable = _add_blob(arrays.aux[i], &task.aux[i], &call.arrays[n_in + i], vars, n_mutable)
+        n_mutable = _fill_blob(arrays.aux[i], &task.aux[i], &call.arrays[n_in + i], vars, n_mutable)
     n_all = n_mutable
     for i in range(n_in):
-        n_all = _add_blob(arrays.in_data[i], &task.in_data[i], &call.arrays[i], vars, n_all)
+        n_all = _fill_blob(arrays.in_data[i], &task.in_data[i], &call.arrays[i], vars, n_all)
     for i in range(n_out):
-        n_all = _add_blob(arrays.out_data[i], &task.out_data[i], &call.outs[i], vars, n_all)
-        n_all = _add_blob(arrays.out_grad[i], &task.out_grad[i], &call.outs[i], vars, n_all)
+        n_all = _fill_blob(arrays.out_data[i], &task.out_data[i], &call.outs[i], vars, n_all)
+        n_all = _fill_blob(arrays.out_grad[i], &task.out_grad[i], &call.outs[i], vars, n_all)
     try:
         _submit_task(call, task, vars, n_mutable, n_all)
     finally:
@@ -348,8 +348,8 @@ cdef int push_backward(Call call, State* state, const vector[int]* resources, bi
     return 0
 
 
-cdef int _add_blob(PyObject* array, TBlob* blob, const TBlob* like, VarHandle* vars,
-                   int n) noexcept:
+cdef int _fill_blob(PyObject* array, TBlob* blob, const TBlob* like, VarHandle* vars,
+                    int n) noexcept:
     # Set `blob` to an array's data with the shape of `like`; without data for a NULL array.
     blob[0] = like[0]
     if array == NULL:
@@ -445,7 +445,7 @@ cdef list run(Call call, list given, list out):
         outs.append(array)
         out_pointers.push_back(<PyObject*>array)
         req.push_back(request)
-    _push(call, in_pointers.data(), out_pointers.data(), req.data())
+    _push_call(call, in_pointers.data(), out_pointers.data(), req.data())
     if copies is not None:
         for array, target in copies:
             source, to = whole_region(array), whole_region(target)
@@ -482,12 +482,12 @@ cdef object run_arrays(Call call, PyObject** arrays, int n, NDArrayBase out):
     if n_out == 1:
         out = out if out is not None else _new_output(call, 0)
         targets[0] = <PyObject*>out
-        _push(call, arrays, targets, requests)
+        _push_call(call, arrays, targets, requests)
         return out
     outs = []
     for i in range(n_out):
         outs.append(_new_output(call, i))
         targets[i] = <PyObject*>outs[i]
         requests[i] = kWriteTo
-    _push(call, arrays, targets, requests)
+    _push_call(call, arrays, targets, requests)
     return outs[0] if call.n_visible == 1 else outs[:call.n_visible]

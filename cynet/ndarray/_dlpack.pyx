@@ -40,13 +40,13 @@ cdef struct ExportedArray:
     int64_t strides[8]
 
 cdef enum:
-    DL_INT = 0
-    DL_UINT = 1
-    DL_FLOAT = 2
-    DL_BFLOAT = 4
-    DL_BOOL = 6
-    DL_CPU = 1
-    DL_CUDA = 2
+    DL_INT = 0  # DLPack's type code of signed integers
+    DL_UINT = 1  # type code of unsigned integers
+    DL_FLOAT = 2  # type code of floats
+    DL_BFLOAT = 4  # type code of bfloat16
+    DL_BOOL = 6  # type code of bools
+    DL_CPU = 1  # device type of the host
+    DL_CUDA = 2  # device type of GPUs
 
 cdef int* _TYPE_CODES = [DL_FLOAT, DL_FLOAT, DL_FLOAT, DL_UINT, DL_INT, DL_INT, DL_INT, DL_BOOL,
                          -1, -1, -1, -1, DL_BFLOAT]  # DLPack's type codes by type flag

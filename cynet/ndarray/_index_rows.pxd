@@ -37,7 +37,7 @@ cdef NDArrayBase elements_by_mask(NDArrayBase array, object key)
 cdef object key_with_masks(NDArrayBase array, object key)
 
 # True for a bool or a mask without axes, and for a tuple with such an item.
-cdef bint has_bool(object key)
+cdef bint key_has_bool(object key)
 
 # ``x[key]`` for a key with bools. For ``x[key] = value``, the key with a new axis instead of its
 # bools; None if one is False, so that nothing is selected.

@@ -113,7 +113,7 @@ cdef NDArrayBase rows_by_array(NDArrayBase array, object key):
         return None
     item = key
     size, n = array.blob.shape[0], item.blob.size
-    if not _holds_indices(item) or n == 0 or not is_on_host(&item.blob) or (
+    if not _has_index_dtype(item) or n == 0 or not is_on_host(&item.blob) or (
             not is_on_host(&array.blob)):
         return None
     item.wait_read()
@@ -125,7 +125,7 @@ cdef NDArrayBase rows_by_array(NDArrayBase array, object key):
     numbers = new_array(ND, item.blob.shape, item.blob.ndim, kInt64, item.blob.dev_type,
                         item.blob.dev_id)
     with nogil:
-        inside = _add_indices(item, <int64_t*>numbers.blob.data, size, True)
+        inside = _append_axis(item, <int64_t*>numbers.blob.data, size, True)
     return rows_by_index(array, numbers) if inside else None
 
 
@@ -150,7 +150,7 @@ cdef cnp.ndarray indices_of_array(NDArrayBase array, object item):
     return rows if lowest >= -n and highest < n else None
 
 
-cdef inline bint _holds_indices(NDArrayBase item) noexcept:
+cdef inline bint _has_index_dtype(NDArrayBase item) noexcept:
     cdef int dtype = item.blob.dtype
     return dtype == kInt32 or dtype == kInt64 or dtype == kFloat32 or dtype == kFloat64
 
@@ -163,7 +163,7 @@ cdef bint _are_integral(const number* index, int64_t n) noexcept nogil:
     return are
 
 
-cdef bint _add_indices(NDArrayBase item, int64_t* numbers, int64_t size, bint first) noexcept nogil:
+cdef bint _append_axis(NDArrayBase item, int64_t* numbers, int64_t size, bint first) noexcept nogil:
     cdef void* data = item.blob.data
     cdef int64_t n = item.blob.size
     if item.blob.dtype == kInt32:
@@ -205,7 +205,7 @@ cdef cnp.ndarray indices_of_arrays(NDArrayBase array, object key):
         if not isinstance(each, NDArrayBase):
             return None
         item = each
-        if not _holds_indices(item) or not is_on_host(&item.blob) or (
+        if not _has_index_dtype(item) or not is_on_host(&item.blob) or (
                 item.blob.size == 0 or not same_shape(&item.blob, &one.blob)):
             return None
     for k in range(one.blob.ndim):
@@ -215,7 +215,7 @@ cdef cnp.ndarray indices_of_arrays(NDArrayBase array, object key):
     for k in range(len(<tuple>key)):
         item = (<tuple>key)[k]
         item.wait_read()
-        inside = inside and _add_indices(item, numbers, array.blob.shape[k], k == 0)
+        inside = inside and _append_axis(item, numbers, array.blob.shape[k], k == 0)
     return out if inside else None
 
 
@@ -364,7 +364,7 @@ cdef bint _is_bool(object item):
     return isinstance(item, (bool, np.bool_)) or (is_mask(item) and item.ndim == 0)
 
 
-cdef bint has_bool(object key):
+cdef bint key_has_bool(object key):
     if type(key) is tuple:
         for item in <tuple>key:
             if _is_bool(item):
@@ -382,11 +382,11 @@ cdef object item_with_bools(NDArrayBase array, object key):
                        if i == first or i not in positions])]
     for i in positions:
         if not bool(keys[i]):
-            return _empty_axis(out, keys, first)
+            return _select_nothing(out, keys, first)
     return out
 
 
-cdef object _empty_axis(object out, tuple keys, int place):
+cdef object _select_nothing(object out, tuple keys, int place):
     # Select nothing along the new axis of a False.
     cdef int axis = 0, behind = 0
     cdef bint dots = False

@@ -6,11 +6,11 @@ from libc.stdint cimport int64_t, uint64_t
 
 from ._arithmetic cimport NDArrayArithmetic
 from ._index_rows cimport (
-    elements_by_mask, has_bool, indices_of_arrays, indices_of_items, is_mask, key_without_bools,
+    elements_by_mask, key_has_bool, indices_of_arrays, indices_of_items, is_mask, key_without_bools,
     indices_of_array, is_basic_index, is_full_slice, item_with_bools, key_with_masks, rows_by_array)
-from ._resolve cimport resolve
+from ._resolve cimport resolve_call
 from ._tape cimport n_flagged, is_recording, record_view, refuse_part_write, refuse_write
-from .bulk.note cimport add_copy
+from .bulk.note cimport defer_copy
 from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole_region
 from .._core.sparse_kind cimport dense_of
 from .._core.face cimport ND, Face
@@ -46,7 +46,7 @@ cdef object _asarray = np.asarray  # np.asarray, which refuses lists of differen
 
 
 # --- host data ------------------------------------------------------------------------------------
-cdef int _flag_of(cnp.ndarray array) noexcept:
+cdef int _dtype_flag_of(cnp.ndarray array) noexcept:
     # The type flag of a NumPy array whose bytes can be read as they are, else -1.
     cdef int num = cnp.PyArray_TYPE(array)
     cdef Py_ssize_t size = cnp.PyArray_ITEMSIZE(array)
@@ -76,7 +76,7 @@ cdef cnp.ndarray _host_array(object value, int dtype, str what):
     cdef cnp.ndarray array
     if isinstance(value, np.ndarray):
         array = value
-        if _flag_of(array) >= 0:
+        if _dtype_flag_of(array) >= 0:
             return array
     elif isinstance(value, (str, bytes)) or value is None:
         raise ArgumentTypeError(
@@ -85,7 +85,7 @@ cdef cnp.ndarray _host_array(object value, int dtype, str what):
         array = _asarray(value)
         if array.dtype.kind not in "fiubOSU":
             raise ArgumentTypeError(array.dtype)
-        if _flag_of(array) < 0:  # objects that are numbers, and texts of numbers
+        if _dtype_flag_of(array) < 0:  # objects that are numbers, and texts of numbers
             array = array.astype(_NUMPY_DTYPES[dtype])
     except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentTypeError(
@@ -132,7 +132,7 @@ cdef int _assign_host(NDArrayBase array, const Region* to, cnp.ndarray host) exc
             odd = odd or cnp.PyArray_STRIDE(host, k) % item != 0
     if odd or _may_share_memory(array, host):
         return _assign_host(array, to, host.copy())
-    return copy_from_host(array, to, cnp.PyArray_DATA(host), _flag_of(host), strides)
+    return copy_from_host(array, to, cnp.PyArray_DATA(host), _dtype_flag_of(host), strides)
 
 
 cdef int _refuse_shape(const Region* to, tuple shape) except -1:
@@ -140,7 +140,7 @@ cdef int _refuse_shape(const Region* to, tuple shape) except -1:
     raise ShapeError(f"a value of shape {shape} does not broadcast to the assigned shape {target}")
 
 
-cdef bint _warned_of_rounding = False
+cdef bint _warned_of_rounding = False  # `_warn_of_rounding` warns once
 cdef enum:
     MAX_EXACT_INT = 1 << 24  # integers up to here are exact in float32
 
@@ -197,7 +197,7 @@ def from_host(source, int dtype, int dev_type, int dev_id, Face face=ND):
 
 
 # --- assignment -----------------------------------------------------------------------------------
-cdef int64_t _size_of(const Region* region) noexcept:
+cdef int64_t _region_size(const Region* region) noexcept:
     cdef int64_t size = 1
     cdef int i
     for i in range(region.ndim):
@@ -229,8 +229,8 @@ cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) e
     if same and value.blob.data == (
             <char*>array.blob.data + to.offset * <int64_t>dtype_size(array.blob.dtype)):
         return 0  # last step of `x[i] += y`: y was added to the view before
-    if (bulk_threads and to.offset == 0 and _size_of(to) == array.blob.size
-            and add_copy(value, array)):
+    if (bulk_threads and to.offset == 0 and _region_size(to) == array.blob.size
+            and defer_copy(value, array)):
         return 0
     return push_copy(array, to, value, &source)
 
@@ -276,7 +276,7 @@ cdef int _assign_region(NDArrayBase array, const Region* to, object value) excep
 
 
 # --- basic keys -----------------------------------------------------------------------------------
-cdef int64_t _position_of(object index, int64_t size, int axis) except -1:
+cdef int64_t _normalize_index(object index, int64_t size, int axis) except -1:
     cdef int64_t i, given
     try:
         given = index.__index__()
@@ -355,7 +355,7 @@ cdef Region _basic_region(NDArrayBase array, tuple items) except *:
                 out.offset += plain.stride[axis] * start
             out.ndim += 1
         else:
-            out.offset += plain.stride[axis] * _position_of(item, plain.shape[axis], axis)
+            out.offset += plain.stride[axis] * _normalize_index(item, plain.shape[axis], axis)
         axis += 1
     if out.ndim == 0 and not array.face.has_scalars():
         out.ndim = 1
@@ -376,7 +376,7 @@ cdef bint _is_contiguous(const Region* region) noexcept:
     return True
 
 
-cdef NDArrayBase _pick_region(NDArrayBase array, const Region* region):
+cdef NDArrayBase _region_as_array(NDArrayBase array, const Region* region):
     cdef NDArrayBase out
     cdef Region to
     if _is_contiguous(region):
@@ -390,8 +390,8 @@ cdef NDArrayBase _pick_region(NDArrayBase array, const Region* region):
 
 
 # --- rows by index --------------------------------------------------------------------------------
-cdef int _push_rows(NDArrayBase array, NDArrayBase picked, cnp.ndarray rows, tuple row,
-                    bint scatter) except -1:
+cdef int _gather_or_scatter(NDArrayBase array, NDArrayBase picked, cnp.ndarray rows, tuple row,
+                            bint scatter) except -1:
     cdef int64_t nbytes = dtype_size(array.blob.dtype)
     cdef NDArrayBase unique
     cdef cnp.ndarray last
@@ -429,7 +429,7 @@ def recorded_reshape(NDArrayBase array, tuple shape):
     if not shape:  # Reshape takes an empty shape for a missing one
         from ..operator.numpy.shapes import RESHAPE
         entry, parameter = RESHAPE, "newshape"
-    call = resolve(array.face, entry, [array], (), {parameter: shape}, None)
+    call = resolve_call(array.face, entry, [array], (), {parameter: shape}, None)
     record_view(call, array, view)
     return view
 
@@ -441,7 +441,7 @@ cdef object recorded_item(NDArrayBase array, object key):
     cdef NDArrayBase picked
     if is_full_slice(key) or type(key) is tuple and not key:
         return array
-    if has_bool(key) and array.face.has_scalars():
+    if key_has_bool(key) and array.face.has_scalars():
         return item_with_bools(array, key)
     key = key_with_masks(array, key)
     if array.blob.size == 0:
@@ -460,7 +460,7 @@ cdef object recorded_item(NDArrayBase array, object key):
             picked = invoke(get_operator("take"), (table, index), {"axis": 0, "mode": "clip"})
             return recorded_reshape(picked, sizes)
     region = _basic_region(array, items)
-    picked = _pick_region(array, &region)
+    picked = _region_as_array(array, &region)
     if picked.blob.size == 0:
         return record_empty(array, picked)
     begin, end, step = [], [], []
@@ -471,11 +471,11 @@ cdef object recorded_item(NDArrayBase array, object key):
             end.append(None if stop < 0 else stop)
             step.append(by)
         else:
-            begin.append(_position_of(item, size, 0))
+            begin.append(_normalize_index(item, size, 0))
             end.append(begin[len(begin) - 1] + 1)
             step.append(1)
-    call = resolve(array.face, get_operator("slice"), [array], (),
-                   {"begin": tuple(begin), "end": tuple(end), "step": tuple(step)}, None)
+    call = resolve_call(array.face, get_operator("slice"), [array], (),
+                        {"begin": tuple(begin), "end": tuple(end), "step": tuple(step)}, None)
     record_view(call, array, picked)
     return picked
 
@@ -492,7 +492,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             return recorded_item(self, key)
         if type(key) is int and self.blob.ndim > 0:
             stride = self.blob.size // self.blob.shape[0] if self.blob.shape[0] else 0
-            stride *= _position_of(key, self.blob.shape[0], 0)
+            stride *= _normalize_index(key, self.blob.shape[0], 0)
             if self.blob.ndim > 1 or self.face.has_scalars():
                 return new_view(self, self.blob.shape + 1, self.blob.ndim - 1, stride)
             one = 1
@@ -501,17 +501,17 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             return self
         if _is_basic_key(key):
             region = _basic_region(self, _expand_key(self, key))
-            return _pick_region(self, &region)
+            return _region_as_array(self, &region)
         rows = indices_of_arrays(self, key)
         if rows is not None:
             row = blob_shape(&self.blob)[len(key):]
             picked = _new_rows(self, rows, row)
-            _push_rows(self, picked, rows, row, False)
+            _gather_or_scatter(self, picked, rows, row, False)
             return picked
         picked = elements_by_mask(self, key)
         if picked is not None:
             return picked
-        if has_bool(key) and self.face.has_scalars():
+        if key_has_bool(key) and self.face.has_scalars():
             return item_with_bools(self, key)
         key = key_with_masks(self, key)
         picked = elements_by_mask(self, key)
@@ -524,17 +524,17 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             if rows is not None:
                 row = blob_shape(&self.blob)[1:]
                 picked = _new_rows(self, rows, row)
-                _push_rows(self, picked, rows, row, False)
+                _gather_or_scatter(self, picked, rows, row, False)
                 return picked
         items = _expand_key(self, key)
         for item in items:
             if not is_basic_index(item):
                 rows, row = indices_of_items(self, items)
                 picked = _new_rows(self, rows, row)
-                _push_rows(self, picked, rows, row, False)
+                _gather_or_scatter(self, picked, rows, row, False)
                 return picked
         region = _basic_region(self, items)
-        return _pick_region(self, &region)
+        return _region_as_array(self, &region)
 
     cdef int _assign_rows(self, cnp.ndarray rows, tuple row, object value) except -1:
         cdef NDArrayBase picked
@@ -545,7 +545,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             picked = _new_rows(self, rows, row)
         region = whole_region(picked)
         _assign_region(picked, &region, value)
-        return _push_rows(self, picked, rows, row, True)
+        return _gather_or_scatter(self, picked, rows, row, True)
 
     def __setitem__(self, key, value):
         cdef Region region
@@ -560,7 +560,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             _assign_region(self, &region, value)
             return
         key = key_with_masks(self, key)
-        if has_bool(key) and self.face.has_scalars():
+        if key_has_bool(key) and self.face.has_scalars():
             key = key_without_bools(key)
             if key is None:
                 return

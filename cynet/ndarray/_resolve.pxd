@@ -50,7 +50,7 @@ cdef class Call:
     cdef vector[char] inplace  # [input * n_out + output]
     cdef list in_shapes, in_types
     cdef object context
-    cdef object backward       # a Backward (_tape.pxd), or None before its first use
+    cdef object backward       # a GradInfo (_tape.pxd), or None before its first use
     cdef object key            # key in the operator's cache of calls
     cdef bint used             # set by a lookup, cleared when an eviction spares it
 
@@ -58,7 +58,7 @@ cdef class Call:
 cdef bytes pack_signature(list given, int dev_type, int dev_id)
 # The Call for `given` (NDArrayBase, positional first, then those of `names`), whose outputs are
 # arrays of `face`.
-cdef Call resolve(Face face, OpEntry entry, list given, tuple names, dict params, object ctx)
+cdef Call resolve_call(Face face, OpEntry entry, list given, tuple names, dict params, object ctx)
 # The Call of a node of a graph (symbol/node.py), with pairs (shape, dtype) for inputs and outputs;
 # errors name the node.
 cdef Call call_of_node(object node, Face face, object context, list ins, list outs)
@@ -67,7 +67,7 @@ cdef Call call_of_another_node(Call call, object node)
 # The Call that differs only in its parameter `scalar`, or None where the operator is made anew.
 cdef Call with_scalar(Call call, object number)
 # An Operator for one run of a Call that has no State.
-cdef Operator create(Call call)
+cdef Operator make_operator(Call call)
 # A State of one reference; `drop_state` gives one back, from any thread.
 cdef State* new_state(object op, str name, object node=*) except NULL
 cdef void drop_state(State* state) noexcept nogil

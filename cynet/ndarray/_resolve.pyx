@@ -38,7 +38,7 @@ cdef object _cached_calls = deque()  # the Calls of all operators' caches, the o
 atexit.register(_cached_calls.clear)  # objects held by users' operators must not outlive Python
 live_states = live_counter()  # counts live operators of imperative calls
 cdef dict _interned = {}  # str -> bytes, for names and files whose char* running functions hold
-cdef bytes _ANY_FILE = b"(one of many files)"
+cdef bytes _ANY_FILE = b"(one of many files)"  # the name of files beyond MAX_FILES
 cdef enum:
     MAX_FILES = 10_000  # maximum number of file names: each notebook cell has one
 
@@ -132,7 +132,7 @@ cdef class Call:
             self.state = NULL
 
 
-cdef object _device_of(OpEntry entry, list given, object ctx, int* dev_type, int* dev_id):
+cdef object _find_call_device(OpEntry entry, list given, object ctx, int* dev_type, int* dev_id):
     cdef NDArrayBase array, first
     if given:
         first = given[0]
@@ -155,7 +155,7 @@ cdef object _device_of(OpEntry entry, list given, object ctx, int* dev_type, int
     return context
 
 
-cdef object _sparse_call = None
+cdef object _sparse_call = None  # the function of `set_sparse_call`
 
 
 def set_sparse_call(call):
@@ -168,11 +168,11 @@ cdef object sparse_call(OpEntry entry, list given, tuple names, dict params, obj
     return _sparse_call(entry, given, names, params, out)
 
 
-cdef Call resolve(Face face, OpEntry entry, list given, tuple names, dict params, object ctx):
+cdef Call resolve_call(Face face, OpEntry entry, list given, tuple names, dict params, object ctx):
     cdef int dev_type, dev_id
     cdef object key
     cdef Call call
-    context = _device_of(entry, given, ctx, &dev_type, &dev_id)
+    context = _find_call_device(entry, given, ctx, &dev_type, &dev_id)
     packed = pack_signature(given, dev_type, dev_id)
     try:
         if params:
@@ -245,8 +245,8 @@ cdef Call _prepare_call(Face face, OpEntry entry, list given, tuple names, dict 
         call.nbytes += array.blob.size * <int64_t>dtype_size(array.blob.dtype)
         shapes.append(blob_shape(&array.blob))
         types.append(NAMES[array.blob.dtype])
-    _infer_call(call, [*arguments, *states], shapes, types)
-    _complete_call(call)
+    _infer_call_outputs(call, [*arguments, *states], shapes, types)
+    _set_derived_fields(call)
     if call.dev_type != kGPU and config.get("CYNET_LOG_ALGORITHMS"):
         log_choices(prop, call.in_shapes, call.in_types)
     return call
@@ -266,8 +266,8 @@ cdef Call call_of_node(object node, Face face, object context, list ins, list ou
     call.in_shapes = [shape for shape, _ in ins[:call.n_in]]
     call.in_types = [kind for _, kind in ins[:call.n_in]]
     for shape, kind in outs:
-        _add_out(call, shape, kind)
-    _complete_call(call)
+        _add_output_blob(call, shape, kind)
+    _set_derived_fields(call)
     return call
 
 
@@ -286,20 +286,20 @@ cdef int64_t _count_elements(tuple shape):
     return count
 
 
-cdef int _complete_call(Call call) except -1:
+cdef int _set_derived_fields(Call call) except -1:
     # Set the fields of a Call that follow from its property and its arrays.
     prop = call.prop
     _set_resources_and_inplace(call)
     call.quick = call.dev_type == kGPU or call.nbytes <= INLINE_BYTES or (
         call.nbytes <= INLINE_PASS_BYTES and prop.graph.is_memory_bound(prop, call.in_shapes))
-    op = create(call)
+    op = make_operator(call)
     call.python = op.runs_python
     if not op.stateful:
         call.state = new_state(op, call.entry.name, call.node)
     return 0
 
 
-cdef Operator create(Call call):
+cdef Operator make_operator(Call call):
     try:
         op = call.prop.operator_on(call.context, call.in_shapes, call.in_types)
     except CynetError as error:
@@ -418,7 +418,7 @@ def infer_outputs(prop, list wanted, list shapes, list types):
     return where, [t or got for t, got in zip(in_types, types)], out_shapes, out_types
 
 
-cdef int _infer_call(Call call, list wanted, list shapes, list types) except -1:
+cdef int _infer_call_outputs(Call call, list wanted, list shapes, list types) except -1:
     prop = call.prop
     outputs = prop.list_outputs()
     call.n_out, call.n_visible = len(outputs), prop.num_visible_outputs()
@@ -427,7 +427,7 @@ cdef int _infer_call(Call call, list wanted, list shapes, list types) except -1:
         if not is_known(shape) or any(n < 0 for n in shape):
             raise ShapeError(f"{where}: the shape of '{name}' is not determined (got {shape})")
         check_elements(shape, f"{where}: output '{name}'")
-        _add_out(call, plain_shape(shape), kind)
+        _add_output_blob(call, plain_shape(shape), kind)
     call.in_shapes = [tuple(s) for s in shapes[:call.n_in]]
     return 0
 
@@ -444,7 +444,7 @@ cdef TBlob _new_blob(Call call, tuple shape, str kind) except *:
     return blob
 
 
-cdef int _add_out(Call call, tuple shape, str kind) except -1:
+cdef int _add_output_blob(Call call, tuple shape, str kind) except -1:
     call.outs.push_back(_new_blob(call, shape, kind))
     call.nbytes += call.outs.back().size * <int64_t>dtype_size(call.outs.back().dtype)
     return 0

@@ -45,7 +45,7 @@ static PyObject* cynet_user_code(PyObject* package, int* place) {
   Py_RETURN_NONE;
 }
 
-static int cynet_line_of(PyObject* code, int place) {
+static int cynet_line_number(PyObject* code, int place) {
   return place < 0 ? -1 - place : PyCode_Addr2Line((PyCodeObject*)code, place);
 }
 

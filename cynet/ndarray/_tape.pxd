@@ -40,9 +40,9 @@ cdef class Node:
     cdef uint64_t shared_grads     # bit i: another object shares grads[i]
     cdef dict hooks        # index of an output -> functions that take its gradient; or None
     # Raises when an array that backward reads was written after the recording.
-    cdef int check(self) except -1
+    cdef int check_saved(self) except -1
     # Release all references after the node's backward.
-    cdef int free(self) except -1
+    cdef int release(self) except -1
     # The inputs' gradients (NDArray or None) from `grads`, those of the outputs; CallNodes do not
     # have it.
     cdef list input_gradients(self, list grads, bint recorded)
@@ -58,7 +58,7 @@ cdef class Leaf(Node):
     cdef int req           # OpReq
     cdef public bint fresh
 
-cdef class Backward:
+cdef class GradInfo:
     # Properties of a Call's gradient, computed at its first use.
     cdef bint differentiable
     cdef bint honours_req
@@ -76,17 +76,17 @@ cdef class SavingNode(Node):
     cdef list arrays             # for each input and output; None if backward does not read it
     cdef vector[unsigned] writes  # count of writes to each array before the recording
     cdef dict marks              # array whose memory is exposed -> the values it held
-    cdef bint open               # the node still has arrays: `free` has not released them
+    cdef bint open               # the node still has arrays: `release` has not released them
     cdef void end_saving(self) noexcept
     cdef int save(self, NDArrayBase array) except -1
     # Array i was written after the recording: restore its old values, if they are known.
-    cdef int restore_older(self, size_t i) except -1
+    cdef int restore_old_values(self, size_t i) except -1
     cdef bint ignores_writes_to(self, size_t i) noexcept  # array i is never read
 
 cdef class CallNode(SavingNode):
     # `arrays` are inputs, then outputs.
     cdef Call call
-    cdef Backward info
+    cdef GradInfo info
     cdef State* state
     cdef bint is_train
     cdef list aux
@@ -99,20 +99,20 @@ cdef class StepNode(SavingNode):
     # A node whose backward is written in Python.
     cdef vector[TBlob] likes  # shapes and dtypes of the inputs
 
-# Fill in the Backward of a Call.
-cdef int fill_backward(Call call) except -1
+# Fill in the GradInfo of a Call.
+cdef int fill_grad_info(Call call) except -1
 
 # The entry of an array that was recorded but needs no gradient.
 cdef Node DETACHED
 cdef inline Node node_of(object entry):
     return <Node>entry if isinstance(entry, Node) else (<Output>entry).node
 
-cdef inline int index_of(object entry) noexcept:
+cdef inline int out_index(object entry) noexcept:
     return 0 if isinstance(entry, Node) else (<Output>entry).index
 
 # The entry of an array in a graph. None, too, where an earlier backward has freed a graph of
 # another record scope: the array is a constant from then on.
-cdef object live_entry(NDArrayBase array)
+cdef object live_graph_entry(NDArrayBase array)
 
 # True if one of `n` arrays belongs to a graph.
 cdef inline bint any_tracked(PyObject** arrays, int n) noexcept:
@@ -123,8 +123,8 @@ cdef inline bint any_tracked(PyObject** arrays, int n) noexcept:
     return False
 
 # Record a call that was pushed: its outputs belong to the graph. `state` comes with a reference.
-cdef int record(Call call, PyObject** arrays, PyObject** outs, State* state,
-                bint is_train) except -1
+cdef int record_call(Call call, PyObject** arrays, PyObject** outs, State* state,
+                     bint is_train) except -1
 # Record a view of `source`'s memory that `call` would compute.
 cdef int record_view(Call call, NDArrayBase source, NDArrayBase view) except -1
 # Record a copy of `source` to `target`.

@@ -6,10 +6,10 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
 from .._core.saved_values cimport (
-    add_checksum, count_recorded_step, recorded_values, was_changed_outside
+    add_checksum, count_recorded_step, find_older_copy, was_changed_outside
 )
 from ..engine.live_objects cimport count_live, live_counter
-from ..engine.records cimport expected_writes, pushed_writes
+from ..engine.records cimport expected_write_count, pushed_write_count
 from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, do_overlap, new_view, same_shape
 from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
@@ -25,7 +25,7 @@ cdef extern from "_tape.h":
     int cynet_flags
     uint64_t cynet_scope
     object cynet_user_code(object package, int* place)
-    int cynet_line_of(object code, int place)
+    int cynet_line_number(object code, int place)
 
 live_records = live_counter()  # counts live steps that keep arrays
 
@@ -91,25 +91,25 @@ cdef class Node:
         self.inputs = []
         self.n_out, self.scope = 1, cynet_scope
 
-    cdef int check(self) except -1:
+    cdef int check_saved(self) except -1:
         return 0
 
-    cdef int free(self) except -1:
+    cdef int release(self) except -1:
         self.inputs = self.grads = None
         return 0
 
     cdef list input_gradients(self, list grads, bint recorded):
         raise GradientError(f"no gradient goes through {self}")
 
-    def line(self):
+    def user_line(self):
         """(file, line) of the user's code that recorded the node."""
         if self.code is None:
             return "an unknown file", 0
-        return self.code.co_filename, cynet_line_of(self.code, self.place)
+        return self.code.co_filename, cynet_line_number(self.code, self.place)
 
     def location(self):
         """The line of the user's code that recorded the node, as "file:line"."""
-        return "{}:{}".format(*self.line())
+        return "{}:{}".format(*self.user_line())
 
     @property
     def sources(self):
@@ -117,7 +117,7 @@ cdef class Node:
         a node that was freed."""
         if self.inputs is None:
             return None
-        return [None if e is None else (node_of(e), index_of(e)) for e in self.inputs]
+        return [None if e is None else (node_of(e), out_index(e)) for e in self.inputs]
 
     @property
     def name(self):
@@ -132,7 +132,7 @@ cdef class Node:
 
 cdef Node DETACHED = Node()  # graph entry of detached arrays
 
-cdef object live_entry(NDArrayBase array):
+cdef object live_graph_entry(NDArrayBase array):
     cdef Node node
     entry = array.grad_entry
     if entry is None:
@@ -184,21 +184,21 @@ cdef class SavingNode(Node):
         if array is not None and array.chunk.exposed.load():
             self.marks = add_checksum(self.marks, len(self.arrays), array)
         self.arrays.append(array)
-        self.writes.push_back(0 if array is None else expected_writes(array.chunk.var))
+        self.writes.push_back(0 if array is None else expected_write_count(array.chunk.var))
         return 0
 
-    cdef int check(self) except -1:
+    cdef int check_saved(self) except -1:
         cdef NDArrayBase array
         cdef size_t i = 0
         for array in self.arrays:
             if array is not None and not self.ignores_writes_to(i) and (
-                    pushed_writes(array.chunk.var) != self.writes[i]
+                    pushed_write_count(array.chunk.var) != self.writes[i]
                     or was_changed_outside(self.marks, i, array)):
-                self.restore_older(i)
+                self.restore_old_values(i)
             i += 1
         return 0
 
-    cdef int free(self) except -1:
+    cdef int release(self) except -1:
         self.inputs = self.grads = self.arrays = None
         self.end_saving()
         return 0
@@ -206,12 +206,12 @@ cdef class SavingNode(Node):
     cdef bint ignores_writes_to(self, size_t i) noexcept:
         return False
 
-    cdef int restore_older(self, size_t i) except -1:
+    cdef int restore_old_values(self, size_t i) except -1:
         cdef NDArrayBase array = self.arrays[i], older
-        older = recorded_values(array, self.writes[i])
+        older = find_older_copy(array, self.writes[i])
         if older is None:
             self._raise_overwritten(i)
-        self.arrays[i], self.writes[i] = older, pushed_writes(older.chunk.var)
+        self.arrays[i], self.writes[i] = older, pushed_write_count(older.chunk.var)
         return 0
 
     def _raise_overwritten(self, size_t i):
@@ -237,8 +237,8 @@ cdef class CallNode(SavingNode):
     cdef bint ignores_writes_to(self, size_t i) noexcept:
         return i < <size_t>self.call.n_in and self.info.fixed[i]
 
-    cdef int free(self) except -1:
-        SavingNode.free(self)
+    cdef int release(self) except -1:
+        SavingNode.release(self)
         self.aux = None
         if self.state != NULL:
             drop_state(self.state)
@@ -280,7 +280,7 @@ cdef class CopyNode(Node):
 
 cdef class StepNode(SavingNode):
     """A node whose backward is written in Python: a subclass defines ``backward(grads, recorded)``,
-    which returns a gradient or None for each input; or, if `direct`, ``go_back(walk, grads)``,
+    which returns a gradient or None for each input; or, if `direct`, ``write_grads(walk, grads)``,
     which writes to the arrays of ``walk.gradient_targets``."""
 
     direct = False
@@ -292,7 +292,7 @@ cdef class StepNode(SavingNode):
         self.code = cynet_user_code(PACKAGE, &self.place)
         self.face = (<NDArrayBase>(outputs or inputs)[0]).face
         for array in inputs:
-            self.inputs.append(live_entry(array))
+            self.inputs.append(live_graph_entry(array))
             self.likes.push_back(array.blob)
         self.arrays = []
         for array in read or ():
@@ -322,16 +322,16 @@ cdef class StepNode(SavingNode):
             self.inputs.append(entry)
             self.likes.push_back(unknown if array is None else array.blob)
 
-    cdef int restore_older(self, size_t i) except -1:
-        SavingNode.restore_older(self, i)
+    cdef int restore_old_values(self, size_t i) except -1:
+        SavingNode.restore_old_values(self, i)
         self.on_array_replaced(i, self.arrays[i])
         return 0
 
     def on_array_replaced(self, i, array):
         """Replace array `i` that backward reads by `array`, which has its recorded values."""
 
-    cdef int free(self) except -1:
-        SavingNode.free(self)
+    cdef int release(self) except -1:
+        SavingNode.release(self)
         self.release_references()
         return 0
 
@@ -365,8 +365,8 @@ def wants_gradient(list arrays):
 
 
 # --- what a gradient takes ------------------------------------------------------------------------
-cdef int fill_backward(Call call) except -1:
-    cdef Backward out = Backward.__new__(Backward)
+cdef int fill_grad_info(Call call) except -1:
+    cdef GradInfo out = GradInfo.__new__(GradInfo)
     cdef int n_in = call.n_in, n_out = call.n_out, i
     prop = call.prop
     traits = prop.graph.traits
@@ -423,23 +423,23 @@ cdef NDArrayBase _view_without_entry(NDArrayBase array):
     return new_view(array, array.blob.shape, array.blob.ndim, 0)
 
 
-cdef int record(Call call, PyObject** arrays, PyObject** outs, State* state,
-                bint is_train) except -1:
+cdef int record_call(Call call, PyObject** arrays, PyObject** outs, State* state,
+                     bint is_train) except -1:
     cdef CallNode node
-    cdef Backward info
+    cdef GradInfo info
     cdef NDArrayBase array
     cdef int i, k, n_in = call.n_in, n_out = call.n_out
     cdef bint wanted = False, known = False
     cdef list visible
     if call.backward is None:
-        fill_backward(call)
+        fill_grad_info(call)
     info = call.backward
     node = CallNode.__new__(CallNode)
     node.call, node.info, node.state, node.is_train = call, info, state, is_train
     node.face = call.face
     node.code = cynet_user_code(PACKAGE, &node.place)
     for i in range(n_in):
-        entry = live_entry(<NDArrayBase>arrays[i])
+        entry = live_graph_entry(<NDArrayBase>arrays[i])
         if entry is not None:
             known = True
             wanted = wanted or _wants_gradient(entry)
@@ -476,12 +476,12 @@ cdef int record_view(Call call, NDArrayBase source, NDArrayBase view) except -1:
     cdef PyObject* arrays[1]
     cdef PyObject* outs[1]
     arrays[0], outs[0] = <PyObject*>source, <PyObject*>view
-    return record(call, arrays, outs, NULL, False)
+    return record_call(call, arrays, outs, NULL, False)
 
 
 cdef int record_copy(NDArrayBase source, NDArrayBase target) except -1:
     cdef CopyNode node
-    entry = live_entry(source)
+    entry = live_graph_entry(source)
     if entry is None or not _wants_gradient(entry):
         target.grad_entry = None if entry is None else DETACHED
         return 0
@@ -495,7 +495,7 @@ cdef int record_copy(NDArrayBase source, NDArrayBase target) except -1:
 
 
 cdef int gradient_request(NDArrayBase array) noexcept:
-    entry = live_entry(array)
+    entry = live_graph_entry(array)
     if entry is None or not _wants_gradient(entry):
         return kNullOp
     return (<Leaf>entry).req if type(entry) is Leaf else kWriteTo
@@ -508,7 +508,7 @@ def record_copy_of(NDArrayBase source, NDArrayBase target):
 
 
 cdef int refuse_write(NDArrayBase array) except -1:
-    if array.grad_entry is not None and is_recording() and live_entry(array) is not None:
+    if array.grad_entry is not None and is_recording() and live_graph_entry(array) is not None:
         raise GradientError(
             f"this array of shape {blob_shape(&array.blob)} belongs to a graph that autograd "
             "records, so it must not be written (+=, x[i] = y, out=x and the like) inside a record "
@@ -517,7 +517,7 @@ cdef int refuse_write(NDArrayBase array) except -1:
 
 
 cdef int refuse_part_write(NDArrayBase value) except -1:
-    if value.grad_entry is not None and is_recording() and live_entry(value) is not None:
+    if value.grad_entry is not None and is_recording() and live_graph_entry(value) is not None:
         raise GradientError(
             "a value of a graph that autograd records cannot be written into a part of an array "
             "(x[i] = y), since no gradient would reach it; join parts with concat or stack, choose "
@@ -527,7 +527,7 @@ cdef int refuse_part_write(NDArrayBase value) except -1:
 
 def is_tracked(NDArrayBase array):
     """True if a result computed from `array` now belongs to a graph."""
-    return n_flagged and is_recording() and live_entry(array) is not None
+    return n_flagged and is_recording() and live_graph_entry(array) is not None
 
 
 def check_writable(NDArrayBase array):
@@ -537,7 +537,7 @@ def check_writable(NDArrayBase array):
 
 
 # --- variables ------------------------------------------------------------------------------------
-cdef dict _REQUESTS = {"null": kNullOp, "write": kWriteTo, "add": kAddTo}
+cdef dict _REQUESTS = {"null": kNullOp, "write": kWriteTo, "add": kAddTo}  # grad_req -> OpReq
 
 
 def mark_variable(NDArrayBase array not None, NDArrayBase grad, str req):
@@ -572,7 +572,7 @@ def leaf_of(NDArrayBase array):
 def hook_table(NDArrayBase array not None):
     """(hooks of all outputs of an array's node, by index; the index of this array)."""
     cdef Node node
-    entry = live_entry(array)
+    entry = live_graph_entry(array)
     if entry is None or not _wants_gradient(entry):
         raise GradientError(
             f"register_hook: no gradient goes to this array of shape {(<object>array).shape}: call "
@@ -584,7 +584,7 @@ def hook_table(NDArrayBase array not None):
                             "an earlier backward has let go of its graph")
     if node.hooks is None:
         node.hooks = {}
-    return node.hooks, index_of(entry)
+    return node.hooks, out_index(entry)
 
 
 def link_rows(NDArrayBase array not None, NDArrayBase part not None):
@@ -593,7 +593,7 @@ def link_rows(NDArrayBase array not None, NDArrayBase part not None):
     return part
 
 
-def entry_of(NDArrayBase array not None):
+def computed_by(NDArrayBase array not None):
     """(node, index of the output) that computed the array, or None."""
     e = array.grad_entry
-    return None if e is None else (node_of(e), index_of(e))
+    return None if e is None else (node_of(e), out_index(e))

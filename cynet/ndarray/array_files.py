@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from .ndarray import NDArray
 
-_HEADER_READERS = {
+_HEADER_READERS = {  # version of the .npy format -> reader
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
@@ -31,7 +31,7 @@ _MAX_CHARS = 10_000  # characters of a name in a .npz file: it has two bytes for
 _MAX_UNZIPPED_BYTES, _MAX_ZIP_RATIO = 64 << 20, 200  # limits against zip bombs
 
 
-def format_of(name: str) -> str:
+def array_file_format(name: str) -> str:
     """The format of a file: ``"npz"``, ``"safetensors"``, or ``""`` for MXNet's own."""
     extension = name.rpartition(".")[2].lower()
     return extension if extension in ("npz", "safetensors") else ""

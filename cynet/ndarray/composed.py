@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..typing import ContextLike, Number, ShapeLike
 
-_NUMBER_TYPES = (int, float, np.generic)
+_NUMBER_TYPES = (int, float, np.generic)  # types of scalars
 
 
 @guarded

@@ -131,8 +131,8 @@ def while_loop(
     if not flat:
         raise ArgumentError("while_loop: loop_vars has no element; it needs at least one")
     states, stack, runs = loop_vars, _OutputStack("while_loop"), 0
-    while runs < maximum and _is_true(_call_with_states(cond, states), "while_loop: cond"):
-        outs, new = _check_outs_states(_call_with_states(func, states), "while_loop: func")
+    while runs < maximum and _is_true(_call_with_unpacked(cond, states), "while_loop: cond"):
+        outs, new = _check_outs_states(_call_with_unpacked(func, states), "while_loop: func")
         found = flatten([] if new is None else new, NDArray, "while_loop: new_loop_vars")[0]
         if len(found) != len(flat):
             raise ArgumentError(
@@ -172,7 +172,7 @@ def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) 
     return then_func() if _is_true(pred, "cond: pred") else else_func()
 
 
-def _call_with_states(function, given):
+def _call_with_unpacked(function, given):
     return function(*given) if isinstance(given, (list, tuple)) else function(given)
 
 

@@ -13,7 +13,7 @@ from ..base.dtype import DTYPES, NAMES, dtype_flag
 from ..base.errors import ArgumentError, ArgumentTypeError, SizeError, listed, shown
 from ..base.guard import guarded
 from ..context import read_context
-from ..operator.checks.shapes import check_elements, check_one_shape
+from ..operator.checks.shapes import check_elements, require_shape_tuple
 from ..operator.paragraphs import with_paragraphs
 from ._call import is_array
 from ._fill import arithmetic_progression, diagonal, filled_array, filled_like
@@ -148,7 +148,7 @@ def empty(
     (2, 3)
     """
     if type(ctx) is int:
-        check_one_shape("empty", shape, ctx, dtype, stype)
+        require_shape_tuple("empty", shape, ctx, dtype, stype)
     if _is_sparse(stype):
         from .sparse.creation import empty as sparse_empty
 
@@ -187,7 +187,7 @@ def full(
     [7, 7]
     """
     if type(ctx) is int:
-        check_one_shape("full", shape, val, ctx, dtype)
+        require_shape_tuple("full", shape, val, ctx, dtype)
     if out is None:
         if type(val) is float or (type(val) is int and -MAX_EXACT_INT <= val <= MAX_EXACT_INT):
             return filled_array(shape, val, ctx, dtype)
@@ -224,7 +224,7 @@ def zeros(
     <NDArray 2x3 @cpu(0)>
     """
     if type(ctx) is int:
-        check_one_shape("zeros", shape, ctx, dtype, stype, out)
+        require_shape_tuple("zeros", shape, ctx, dtype, stype, out)
     if stype is not None and _is_sparse(stype):
         from .sparse.creation import zeros as sparse_zeros
 
@@ -257,7 +257,7 @@ def ones(
     <NDArray 2x2 @cpu(0)>
     """
     if type(ctx) is int:
-        check_one_shape("ones", shape, ctx, dtype, out)
+        require_shape_tuple("ones", shape, ctx, dtype, out)
     return filled_array(shape, 1.0, ctx, dtype) if out is None else full(shape, 1, out=out)
 
 

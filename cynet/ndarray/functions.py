@@ -177,7 +177,7 @@ def _fill_fixed_inputs(entry, function):
     return call_and_fill
 
 
-def namespace(module_name, prefix, is_shown=namespaces.accept_any):
+def namespace(module_name, prefix, is_shown=namespaces.accept_any_name):
     """``__getattr__`` and ``__dir__`` of a module of mx.nd that shows the operators whose names
     start with `prefix`; `is_shown` as in ``operator/namespaces.py``."""
 

@@ -17,7 +17,7 @@ from .methods import NumpyMethods, ShapeMethods
 _walk_module = None  # module autograd._walk, set when it is imported
 
 
-class _Missing:
+class _MissingAttr:
     """An attribute that other packages' arrays have; ``hasattr`` returns False."""
 
     def __init__(self, text):
@@ -70,7 +70,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
     """
 
     __slots__ = ()
-    view = _Missing("an NDArray has no 'view'; reshape(shape) gives a view of the same memory")
+    view = _MissingAttr("an NDArray has no 'view'; reshape(shape) gives a view of the same memory")
     __array_priority__ = 1000.0  # `np.float32(2) * x` calls the array's __rmul__
 
     @property

@@ -34,7 +34,7 @@ from ..base.guard import guarded
 from ..base.np_shape import is_np_shape
 from ..context import cpu
 from ._fill import array_filled_by
-from .array_files import format_of, pack_arrays, read_arrays
+from .array_files import array_file_format, pack_arrays, read_arrays
 from .creation import array
 from .ndarray import NDArray
 from .sparse.arrays import make_sparse as make_sparse
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 
 _MAGIC = 0x112  # first bytes of a .params file
 _MAGIC_V1, _MAGIC_V2, _MAGIC_V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA  # formats of an array
-_STYPE_BY_FLAG = {1: "row_sparse", 2: "csr"}
-_FLAG_BY_STYPE = {name: flag for flag, name in _STYPE_BY_FLAG.items()}
+_STYPE_BY_FLAG = {1: "row_sparse", 2: "csr"}  # storage type by its number in files
+_FLAG_BY_STYPE = {name: flag for flag, name in _STYPE_BY_FLAG.items()}  # its inverse
 _INDEX_DTYPE_FLAGS = (4, 6)  # int32, int64
-_FILE_DTYPES = {flag: dtype.newbyteorder("<") for flag, dtype in DTYPES.items()}
+_FILE_DTYPES = {flag: dtype.newbyteorder("<") for flag, dtype in DTYPES.items()}  # by dtype flag
 _DEVICE_CODES = (1, 2, 3, 5)  # cpu, gpu, cpu_pinned, cpu_shared
 _MAX_AXES = 8  # of an array in a file
 _MAX_COPY = 4096  # elements up to which a copy is quicker than a view
@@ -77,7 +77,7 @@ class BytesFile:
         self.at = at
 
 
-_CONVERT_HINT = "save the arrays there with safetensors, and load NAME.safetensors"
+_CONVERT_HINT = "save the arrays there with safetensors, and load NAME.safetensors"  # in errors
 _OTHER_FORMATS = {  # first bytes of other formats that users pass as .params -> name
     b"PK\3\4": f"a zip archive. If it is PyTorch's, {_CONVERT_HINT}; if NumPy's, call it NAME.npz",
     b"\x80\2": f"a pickle, as PyTorch's files are: {_CONVERT_HINT}",
@@ -172,14 +172,14 @@ def _read_shape(reader, ndim, letter, label, least=1):
     return shape
 
 
-def _read_array(reader, label):
+def _read_array_record(reader, label):
     """The record of the next array of a file."""
     at = reader.at
     magic = reader.scalar("I", f"{label}'s beginning")
     if magic in (_MAGIC_V2, _MAGIC_V3):
         storage = reader.scalar("i", f"storage type of {label}")
         if storage in _STYPE_BY_FLAG and magic == _MAGIC_V2:
-            return _read_sparse(reader, label, _STYPE_BY_FLAG[storage])
+            return _read_sparse_record(reader, label, _STYPE_BY_FLAG[storage])
         if storage != 0:
             reader.fail(f"storage type 0 (dense), 1 or 2 of {label}", storage, at + 4)
     if magic == _MAGIC_V3:  # NumPy's shapes: there may be no axes
@@ -227,7 +227,7 @@ def _record_at_position(reader, label, shape, flag):
     return record
 
 
-def _read_sparse(reader, label, stype):
+def _read_sparse_record(reader, label, stype):
     """The record of a sparse array: the record of its values, with the records of its indices."""
     stored, full = (
         _read_shape(reader, reader.scalar("I", f"number of axes of {label}"), "q", label)
@@ -281,7 +281,7 @@ def _scan_records(reader):
         reader.fail(
             f"at most {reader.bytes_left() // _MIN_BYTES} arrays in a file of this size", count, 16
         )
-    records = [_read_array(reader, f"array {i}") for i in range(count)]
+    records = [_read_array_record(reader, f"array {i}") for i in range(count)]
     at = reader.at
     n_names = reader.scalar("Q", "the number of names")
     if n_names not in (0, count):
@@ -402,13 +402,13 @@ def load(fname: FileName) -> Any:
     [1.0, 2.0]
     """
     name = file_name(fname, "load: a file name")
-    if form := format_of(name):
+    if form := array_file_format(name):
         return read_arrays(name, form)
     with open_for_reading(name) as file:
-        return load_from(file, name)
+        return load_arrays_from(file, name)
 
 
-def load_from(file, name, start=0, end=None):
+def load_arrays_from(file, name, start=0, end=None):
     """The arrays of the ``.params`` block in an open file from `start` to `end` or its own end."""
     if not file.seekable():
         if start:
@@ -563,7 +563,7 @@ def save(fname: FileName, data: NDArray | Sequence[NDArray] | Mapping[str, NDArr
     >>> mx.nd.save("arrays.params", {"x": mx.nd.array([1, 2]), "y": mx.nd.zeros(3)})
     """
     name = file_name(fname, "save: a file name")
-    if form := format_of(name):
+    if form := array_file_format(name):
         write_atomically(name, pack_arrays(form, *_arrays_and_names(data), name))
     else:
         write_atomically(name, params_chunks(data))

@@ -15,7 +15,7 @@ from ..ndarray.ndarray import NDArray
 from ..operator._base import get_operator
 from ..operator.numpy.promotion import check_int_ranges
 
-NP = Face("mx.np")
+NP = Face("mx.np")  # of all mx.np arrays
 NUMBERS = (bool, int, float, onp.generic)  # types of scalars
 
 
@@ -62,7 +62,7 @@ class _OperatorFunctions:
         return function
 
 
-ops = _OperatorFunctions()
+ops = _OperatorFunctions()  # operators called on mx.np arrays
 
 
 def refuse_traced(name, what, *arrays):

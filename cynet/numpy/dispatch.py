@@ -8,7 +8,7 @@ from ..ndarray.ndarray import NDArray
 from ._call import array_of, make_array, refuse_traced, unwrap_out
 
 _NAME_OF_UFUNC = {"divide": "true_divide", "remainder": "mod", "invert": "bitwise_not"}
-_REDUCTION_OF_UFUNC = {
+_REDUCTION_OF_UFUNC = {  # ufunc -> function that its `reduce` is
     "add": "sum",
     "multiply": "prod",
     "maximum": "max",
@@ -76,7 +76,7 @@ def _from_numpy(value):
     )
 
 
-def function_of(function, args, kwargs):
+def call_function(function, args, kwargs):
     """The result of ``numpy.function(*args)``."""
     module = function.__module__.removeprefix("numpy").lstrip(".")
     own = _function_named(

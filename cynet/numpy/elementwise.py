@@ -7,7 +7,7 @@ import numpy as onp
 
 from ..base.dtype import name_of
 from ..base.errors import ArgumentTypeError, NotFoundError, shown
-from ..ndarray._arithmetic import UNARY, Slot, set_operators
+from ..ndarray._arithmetic import UNARY, OpSlot, set_operators
 from ..ndarray.ndarray import NDArray
 from ..operator.functions.numpy_rows import (
     BINARIES,
@@ -32,7 +32,7 @@ from ._call import (
     with_aliases,
 )
 
-_OPERATOR_SIGNS = {
+_OPERATOR_SIGNS = {  # operator -> its sign in errors
     "add": "+",
     "subtract": "-",
     "multiply": "*",
@@ -56,7 +56,7 @@ _OPERATOR_SIGNS = {
 _SLOT_NAMES = {numpys: own for own, numpys in NUMPY_NAMES.items()}
 _SLOT_NAMES |= {f"bitwise_{name}": name for name in ("left_shift", "right_shift")}
 
-SLOTS = {n: Slot(NP, _OPERATOR_SIGNS.get(n, n), *operators_of(n)) for n, *_ in BINARIES}
+SLOTS = {n: OpSlot(NP, _OPERATOR_SIGNS.get(n, n), *operators_of(n)) for n, *_ in BINARIES}
 set_operators(
     NP, {_SLOT_NAMES.get(name, name): slot for name, slot in SLOTS.items()}, dict(zip(UNARY, UNARY))
 )
@@ -140,7 +140,7 @@ def _binary_function(name):
         if not usual or where is not True or dtype is not None:
             return _with_dtype_casting(function, (x1, x2), out, where, dtype, casting, order)
         if out is None and hasattr(x1, "_face") and hasattr(x2, "_face"):
-            return slot.call(x1, x2)
+            return slot.apply_or_none(x1, x2)
         if is_traced(x1) or is_traced(x2):
             return traced_binary(operators, x1, x2, out)
         if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
@@ -150,15 +150,15 @@ def _binary_function(name):
         if not isinstance(x2, NUMBERS) or isinstance(x2, (bool, onp.bool_)):
             x2 = array_of(x2, name)
         if out is None:
-            return slot.call(x1, x2)
+            return slot.apply_or_none(x1, x2)
         out = unwrap_out(out)
         if isinstance(x1, NUMBERS):
             x1 = array_of(x1, name, x2.dtype)
         if truth or not _has_float_dtype_of(out, x1, x2):
-            return fill_out(slot.call(x1, x2), out)
-        return slot.call(x1, x2, out)
+            return fill_out(slot.apply_or_none(x1, x2), out)
+        return slot.apply_or_none(x1, x2, out)
 
-    return _set_name(function, name, host)
+    return _set_name_and_doc(function, name, host)
 
 
 def traced_binary(operators, lhs, rhs, out=None):
@@ -174,7 +174,7 @@ def _is_integer(number):
     return not isinstance(number, (float, onp.floating))
 
 
-_BOOL_KEEPING_NAMES = ("absolute", "square", "floor", "ceil", "trunc", "fix")
+_BOOL_KEEPING_NAMES = ("absolute", "square", "floor", "ceil", "trunc", "fix")  # bools stay bools
 
 
 def _unary_function(name, operator):
@@ -198,7 +198,7 @@ def _unary_function(name, operator):
             return fill_out(run(x), out)
         return run(x, out=out)
 
-    return _set_name(function, name, host)
+    return _set_name_and_doc(function, name, host)
 
 
 def _propagate_nan(run):
@@ -215,7 +215,7 @@ def _propagate_nan(run):
     return function
 
 
-def _set_name(function, name, host):
+def _set_name_and_doc(function, name, host):
     function.__name__ = function.__qualname__ = name
     function.__module__ = "cynet.numpy"
     function.__doc__ = f"``numpy.{name}`` of arrays, element by element; they broadcast."
@@ -228,7 +228,7 @@ EXTENSION_FUNCTIONS = {
     n: with_aliases(data="x", name=None)(_unary_function(n, operator))
     for n, (operator, _) in NPX_UNARIES.items()
 }
-_ALIASES = {
+_ALIASES = {  # further name -> NumPy's name
     "divide": "true_divide",
     "remainder": "mod",
     "abs": "absolute",

@@ -37,14 +37,14 @@ def _real_imag(z, who):
     return z[..., 0], z[..., 1]
 
 
-def _check_real(x, who):
+def _as_real(x, who):
     x = as_floats(x, f"fft.{who}")
     if not x.ndim:
         raise ShapeError(f"mx.np.fft.{who} takes an array of one axis at least, got shape ()")
     return x
 
 
-def _transform_axes(x, s, axes, who):
+def _axes_and_lengths(x, s, axes, who):
     """[(axis from the front, length)] of a transform."""
     if axes is None:
         axes = range(x.ndim) if s is None else range(-len(s), 0)
@@ -98,14 +98,14 @@ def _transform_axis(re, im, axis, n, norm, inverse, who):
 
 def _transform_axes_in_turn(z, s, axes, norm, inverse, who):
     re, im = _real_imag(z, who)
-    for axis, n in reversed(_transform_axes(re, s, axes, who)):
+    for axis, n in reversed(_axes_and_lengths(re, s, axes, who)):
         re, im = _transform_axis(re, im, axis, n, norm, inverse, who)
     return shapes.stack([re, im], -1)
 
 
-def _real_transform(x, s, axes, norm, who):
-    x = _check_real(x, who)
-    *others, (axis, n) = _transform_axes(x, s, axes, who)
+def _real_to_complex(x, s, axes, norm, who):
+    x = _as_real(x, who)
+    *others, (axis, n) = _axes_and_lengths(x, s, axes, who)
     lines = _pad_axis_last(x, axis, n)
     n = lines.shape[-1]
     factor = _norm_factor(norm, n, False, who)
@@ -116,9 +116,9 @@ def _real_transform(x, s, axes, norm, who):
     return shapes.stack([re, im], -1)
 
 
-def _complex_transform(z, s, axes, norm, who):
+def _complex_to_real(z, s, axes, norm, who):
     re, im = _real_imag(z, who)
-    *others, (axis, n) = _transform_axes(re, s, axes, who)
+    *others, (axis, n) = _axes_and_lengths(re, s, axes, who)
     for each, length in others:
         re, im = _transform_axis(re, im, each, length, norm, True, who)
     n = 2 * (re.shape[axis] - 1) if n is None else n
@@ -207,7 +207,7 @@ def rfft(a, n=None, axis=-1, norm=None):
            [-2.,  2.],
            [-2.,  0.]])
     """
-    return _real_transform(a, (n,), (axis,), norm, "rfft")
+    return _real_to_complex(a, (n,), (axis,), norm, "rfft")
 
 
 def irfft(a, n=None, axis=-1, norm=None):
@@ -228,7 +228,7 @@ def irfft(a, n=None, axis=-1, norm=None):
     >>> mx.np.fft.irfft(mx.np.array([[10, 0], [-2, 2], [-2, 0]]))
     array([1., 2., 3., 4.])
     """
-    return _complex_transform(a, (n,), (axis,), norm, "irfft")
+    return _complex_to_real(a, (n,), (axis,), norm, "irfft")
 
 
 def fft2(a, s=None, axes=(-2, -1), norm=None):
@@ -295,7 +295,7 @@ def rfft2(a, s=None, axes=(-2, -1), norm=None):
     >>> mx.np.fft.rfft2(mx.np.ones((2, 4))).shape
     (2, 3, 2)
     """
-    return _real_transform(a, s, axes, norm, "rfft2")
+    return _real_to_complex(a, s, axes, norm, "rfft2")
 
 
 def irfft2(a, s=None, axes=(-2, -1), norm=None):
@@ -320,7 +320,7 @@ def irfft2(a, s=None, axes=(-2, -1), norm=None):
     array([[1., 1., 1., 1.],
            [1., 1., 1., 1.]])
     """
-    return _complex_transform(a, s, axes, norm, "irfft2")
+    return _complex_to_real(a, s, axes, norm, "irfft2")
 
 
 def fftn(a, s=None, axes=None, norm=None):
@@ -387,7 +387,7 @@ def rfftn(a, s=None, axes=None, norm=None):
     >>> mx.np.fft.rfftn(mx.np.ones((2, 4))).shape
     (2, 3, 2)
     """
-    return _real_transform(a, s, axes, norm, "rfftn")
+    return _real_to_complex(a, s, axes, norm, "rfftn")
 
 
 def irfftn(a, s=None, axes=None, norm=None):
@@ -412,7 +412,7 @@ def irfftn(a, s=None, axes=None, norm=None):
     array([[1., 1., 1., 1.],
            [1., 1., 1., 1.]])
     """
-    return _complex_transform(a, s, axes, norm, "irfftn")
+    return _complex_to_real(a, s, axes, norm, "irfftn")
 
 
 share_parameters(

@@ -10,7 +10,7 @@ from ..ndarray.ndarray import NDArray
 from . import elementwise, reductions, shapes
 from ._call import NP, ops, refuse_order, refuse_unsafe_cast
 
-_FUNCTION_OF_METHOD = {
+_FUNCTION_OF_METHOD = {  # operator method without underscores -> function
     "add": "add",
     "sub": "subtract",
     "mul": "multiply",
@@ -24,7 +24,7 @@ _FUNCTION_OF_METHOD = {
     "lshift": "bitwise_left_shift",
     "rshift": "bitwise_right_shift",
 }
-_COMPARISONS = {
+_COMPARISONS = {  # comparison method without underscores -> function
     "eq": "equal",
     "ne": "not_equal",
     "gt": "greater",
@@ -315,9 +315,9 @@ class ndarray(ArrayMembers, NDArray):
         return call_ufunc(ufunc, method, inputs, out, kwargs)
 
     def __array_function__(self, func, types, args, kwargs):
-        from .dispatch import function_of
+        from .dispatch import call_function
 
-        return function_of(func, args, kwargs)
+        return call_function(func, args, kwargs)
 
     def __array_namespace__(self, *, api_version=None):
         """The namespace of the array API standard for such arrays, ``mx.np.array_api``.
@@ -373,12 +373,12 @@ class ndarray(ArrayMembers, NDArray):
         return self._update_in_place("bitwise_right_shift", other)
 
     def __imatmul__(self, other):
-        return self._check_in_place_kind("matmul", self @ other)
+        return self._assign_checked("matmul", self @ other)
 
     def _update_in_place(self, name, other):
-        return self._check_in_place_kind(name, elementwise.FUNCTIONS[name](self, other))
+        return self._assign_checked(name, elementwise.FUNCTIONS[name](self, other))
 
-    def _check_in_place_kind(self, name, value):
+    def _assign_checked(self, name, value):
         refuse_unsafe_cast(value.dtype, self.dtype, f"mx.np {name} in place: the array is of")
         if value.shape != self.shape:
             raise ArgumentError(

@@ -6,7 +6,7 @@ from . import reductions, shapes
 from ._call import array_of, fill_out, refuse_other_than_floats
 from .elementwise import FUNCTIONS
 from .selection import where as choose
-from .statistics import quantile_of_rows
+from .statistics import nan_quantile_of_rows
 
 
 def _is_float(a):
@@ -63,7 +63,7 @@ def _mean_without_nans(a, axis, where):
     return total / _count_numbers(a, axis, where).astype(a.dtype)
 
 
-def _nans_as_zeros(a, dtype, name):
+def _as_float_array(a, dtype, name):
     a = array_of(a, name)
     refuse_other_than_floats(dtype, f"mx.np.{name}")
     if dtype is not None:
@@ -77,13 +77,13 @@ def _reduced_result(found, axis, keepdims, out):
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
     """The mean without NaN; NaN if nothing is left."""
-    a = _nans_as_zeros(a, dtype, "nanmean")
+    a = _as_float_array(a, dtype, "nanmean")
     return _reduced_result(_mean_without_nans(a, axis, where), axis, keepdims, out)
 
 
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, correction=None):
     """The variance without NaN; NaN if no more than `ddof` elements are left."""
-    a = _nans_as_zeros(a, dtype, "nanvar")
+    a = _as_float_array(a, dtype, "nanvar")
     ddof = ddof if correction is None else correction
     centred = _fill_nans(a, 0.0, "nanvar") - _mean_without_nans(a, axis, where)
     centred = choose(FUNCTIONS["isnan"](a), 0.0, centred)
@@ -100,19 +100,19 @@ def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=Tru
 
 def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
     """``quantile`` without NaN."""
-    return fill_out(quantile_of_rows(a, q, axis, method, keepdims, 1.0, "nanquantile"), out)
+    return fill_out(nan_quantile_of_rows(a, q, axis, method, keepdims, 1.0, "nanquantile"), out)
 
 
 def nanpercentile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False
 ):
     """``percentile`` without NaN."""
-    return fill_out(quantile_of_rows(a, q, axis, method, keepdims, 100.0, "nanpercentile"), out)
+    return fill_out(nan_quantile_of_rows(a, q, axis, method, keepdims, 100.0, "nanpercentile"), out)
 
 
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     """``median`` without NaN."""
-    return fill_out(quantile_of_rows(a, 0.5, axis, "linear", keepdims, 1.0, "nanmedian"), out)
+    return fill_out(nan_quantile_of_rows(a, 0.5, axis, "linear", keepdims, 1.0, "nanmedian"), out)
 
 
 def cumprod(a, axis=None, dtype=None, out=None):

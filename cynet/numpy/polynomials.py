@@ -11,7 +11,7 @@ from .creation import zeros
 from .dispatch import call_numpy
 
 
-def _check_vector(value, name):
+def _as_vector(value, name):
     value = array_of(value, name)
     if value.ndim > 1:
         raise ShapeError(f"mx.np.{name} takes arrays of one axis, got shape {value.shape}")
@@ -33,7 +33,7 @@ def polyval(p, x):
 
 
 def _pad_to_same_length(a1, a2, name):
-    parts = [_check_vector(each, name) for each in (a1, a2)]
+    parts = [_as_vector(each, name) for each in (a1, a2)]
     length = max(each.shape[0] for each in parts)
     return [
         each
@@ -69,7 +69,7 @@ def polymul(a1, a2):
     ArgumentTypeError
         A graph is made, which does not see zeros; ``convolve`` multiplies with them.
     """
-    a1, a2 = (_check_vector(each, "polymul") for each in (a1, a2))
+    a1, a2 = (_as_vector(each, "polymul") for each in (a1, a2))
     refuse_traced("polymul", "how many zeros are in front (convolve() keeps them)", a1, a2)
     return convolve(*map(_strip_leading_zeros, (a1, a2)))
 
@@ -82,7 +82,7 @@ def polydiv(u, v):
     ArgumentTypeError
         A graph is made, which cannot know how long the remainder is.
     """
-    u, v = (_check_vector(each, "polydiv") for each in (u, v))
+    u, v = (_as_vector(each, "polydiv") for each in (u, v))
     u, v = (e if onp.dtype(e.dtype).kind == "f" else e.astype("float32") for e in (u, v))
     u, v = shapes.to_common_dtype([u, v], "polydiv")
     refuse_traced("polydiv", "the length of the remainder", u, v)
@@ -121,11 +121,11 @@ def roots(p):
 def polyint(p, m=1, k=None):
     """The integral of a polynomial, `m` times; `k` are the constants of integration, by default
     0."""
-    p = _check_vector(p, "polyint")
+    p = _as_vector(p, "polyint")
     if not hasattr(m, "__index__") or m < 0:
         raise ArgumentError(f"mx.np.polyint: m is an int that is not negative, got {shown(m)}")
     p = p if onp.dtype(p.dtype).kind == "f" else p.astype("float32")
-    constants = zeros((m,), p.dtype) if k is None else _check_vector(k, "polyint").astype(p.dtype)
+    constants = zeros((m,), p.dtype) if k is None else _as_vector(k, "polyint").astype(p.dtype)
     if constants.shape[0] == 1 and m > 1:
         constants = shapes.broadcast_to(constants, (m,))
     if constants.shape[0] < m:
@@ -138,7 +138,7 @@ def polyint(p, m=1, k=None):
 
 def vander(x, N=None, increasing=False):
     """A matrix with a row of powers for each element, the highest first unless `increasing`."""
-    x = _check_vector(x, "vander")
+    x = _as_vector(x, "vander")
     count = x.shape[0] if N is None else N
     x = x if onp.dtype(x.dtype).kind in "fi" else x.astype("int64")
     columns = [x * 0 + 1]
@@ -171,7 +171,7 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
 
     if full or cov:
         return call_numpy(onp.polyfit, (x, y, deg, rcond, full, w, cov), {})
-    x, y = _check_vector(x, "polyfit"), array_of(y, "polyfit")
+    x, y = _as_vector(x, "polyfit"), array_of(y, "polyfit")
     x, y = (e if onp.dtype(e.dtype).kind == "f" else e.astype("float32") for e in (x, y))
     if y.ndim not in (1, 2) or y.shape[0] != x.shape[0] or not x.shape[0]:
         raise ShapeError(f"mx.np.polyfit: x of shape {x.shape} and y of shape {y.shape}")
@@ -179,7 +179,7 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
         raise ArgumentError(f"mx.np.polyfit: deg is an int that is not negative, got {shown(deg)}")
     left, right = vander(x, deg + 1), y
     if w is not None:
-        w = _check_vector(w, "polyfit").astype(x.dtype)
+        w = _as_vector(w, "polyfit").astype(x.dtype)
         left = left * shapes.expand_dims(w, 1)
         right = right * (shapes.expand_dims(w, 1) if y.ndim == 2 else w)
     size = FUNCTIONS["sqrt"](reductions.sum(left * left, 0))
@@ -195,7 +195,7 @@ def convolve(a, v, mode="full"):
     """The convolution of two vectors: 'full', 'same' or 'valid'."""
     from .products import matmul
 
-    a, v = (_check_vector(each, "convolve") for each in (a, v))
+    a, v = (_as_vector(each, "convolve") for each in (a, v))
     if not a.shape[0] or not v.shape[0]:
         raise ArgumentError("mx.np.convolve: an array is empty")
     if mode not in ("full", "same", "valid"):
@@ -217,7 +217,7 @@ def convolve(a, v, mode="full"):
 
 def correlate(a, v, mode="valid"):
     """The correlation: sums of products of one vector with shifts of another."""
-    a, v = (_check_vector(each, "correlate") for each in (a, v))
+    a, v = (_as_vector(each, "correlate") for each in (a, v))
     if not a.shape[0] or not v.shape[0]:
         raise ArgumentError("mx.np.correlate: an array is empty")
     if v.shape[0] > a.shape[0]:

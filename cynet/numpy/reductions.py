@@ -44,7 +44,7 @@ def axes_of(axis, ndim, where):
     return tuple(found)
 
 
-def _reduce_where(operator, a, axis, keepdims, where):
+def _reduce_axes(operator, a, axis, keepdims, where):
     axes = axes_of(axis, a.ndim, where)
     if axes == () or a.ndim == 0:  # nothing to reduce
         return None
@@ -80,7 +80,7 @@ def _make_sum_function(name, unit, combine):
             return run(a, keepdims=True) if keepdims else run(a)
         if dtype is not None and onp.dtype(dtype) != a.dtype:
             a = a.astype(dtype)
-        result = _reduce_where(operator, a, axis, keepdims, name)
+        result = _reduce_axes(operator, a, axis, keepdims, name)
         if result is None:
             wide = dtype is None and _dtype_kind(a) in "biu"
             result = a.astype("int64") if wide else a * 1
@@ -115,7 +115,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
         )
         total = total.astype(a.dtype if _dtype_kind(a) == "f" else "float32")
         return fill_out(total if keepdims else drop_axes(total, axis), out)
-    result = _reduce_where(ops._npi_mean, a, axis, keepdims, "mean")
+    result = _reduce_axes(ops._npi_mean, a, axis, keepdims, "mean")
     return fill_out(a / 1 if result is None else result, out)
 
 
@@ -131,7 +131,7 @@ def _extremum_function(name, choose):
                     f"mx.np.{name}: 'where' may leave nothing, so that 'initial' is needed"
                 )
             a = _mask_elements(a, where, initial)
-        result = _reduce_where(operator, a, axis, keepdims, name)
+        result = _reduce_axes(operator, a, axis, keepdims, name)
         result = a.copy() if result is None else result
         if initial is not None:
             from .elementwise import FUNCTIONS
@@ -158,7 +158,7 @@ def _truth_function(name):
         truths = a if _dtype_kind(a) == "b" else a != 0
         if where is not True:
             truths = _mask_elements(truths, where, name == "all")
-        result = _reduce_where(operator, truths, axis, keepdims, name)
+        result = _reduce_axes(operator, truths, axis, keepdims, name)
         return fill_out(truths if result is None else result, out)
 
     function.__name__ = function.__qualname__ = name
@@ -169,7 +169,7 @@ def _truth_function(name):
 any, all = _truth_function("any"), _truth_function("all")
 
 
-def _arg_function(name):
+def _arg_extremum_function(name):
     run = getattr(ops, f"_npi_{name}")
 
     def function(a, axis=None, out=None, keepdims=False):
@@ -193,7 +193,7 @@ def _arg_function(name):
     return function
 
 
-argmax, argmin = _arg_function("argmax"), _arg_function("argmin")
+argmax, argmin = _arg_extremum_function("argmax"), _arg_extremum_function("argmin")
 
 
 def drop_axes(a, axis):

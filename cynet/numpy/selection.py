@@ -107,7 +107,7 @@ def rint(x, out=None):
     return round(x.astype("float32") if onp.dtype(x.dtype).kind in "biu" else x, 0, out)
 
 
-def _check_sortable(a, axis, where):
+def _array_and_sort_axis(a, axis, where):
     a = array_of(a, where)
     if axis is None:
         a, axis = ravel(a), -1
@@ -120,7 +120,7 @@ def sort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
     """The elements in order along an axis."""
     refuse_fields(order, "mx.np.sort")
     ndim = 1 if axis is None else array_of(a, "sort").ndim
-    a, axis = _check_sortable(a, axis, "sort")
+    a, axis = _array_and_sort_axis(a, axis, "sort")
     own = onp.dtype(a.dtype)
     out = ops.sort(a.astype("uint8") if own.kind == "b" else a, axis=axis, is_ascend=not descending)
     out = out.astype("bool") if own.kind == "b" else out
@@ -130,7 +130,7 @@ def sort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
 def argsort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
     """The indices that sort the elements along an axis, int64."""
     refuse_fields(order, "mx.np.argsort")
-    a, axis = _check_sortable(a, axis, "argsort")
+    a, axis = _array_and_sort_axis(a, axis, "argsort")
     if onp.dtype(a.dtype).kind == "b":
         a = a.astype("uint8")
     return ops.argsort(a, axis=axis, is_ascend=not descending, dtype="int32").astype("int64")

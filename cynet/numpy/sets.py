@@ -43,7 +43,7 @@ def unique(
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _make_result(name, values, *rest):
+def _make_named_result(name, values, *rest):
     kind = type(getattr(onp, name)(onp.zeros(1)))
     return kind(values, *rest)
 
@@ -56,13 +56,13 @@ def unique_values(x):
 def unique_counts(x):
     """The different elements, and how often each occurs."""
     values, counts = unique(x, return_counts=True, equal_nan=False)
-    return _make_result("unique_counts", values, counts)
+    return _make_named_result("unique_counts", values, counts)
 
 
 def unique_inverse(x):
     """The different elements, and for each element the index of its value among them."""
     values, inverse = unique(x, return_inverse=True, equal_nan=False)
-    return _make_result(
+    return _make_named_result(
         "unique_inverse", values, shapes.reshape_view(inverse, array_of(x, "unique").shape)
     )
 
@@ -71,7 +71,7 @@ def unique_all(x):
     """The different elements, the first index of each, each element's index among them, counts."""
     values, indices, inverse, counts = unique(x, True, True, True, equal_nan=False)
     inverse = shapes.reshape_view(inverse, array_of(x, "unique").shape)
-    return _make_result("unique_all", values, indices, inverse, counts)
+    return _make_named_result("unique_all", values, indices, inverse, counts)
 
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):

@@ -16,10 +16,10 @@ from .reductions import axes_of
 
 _NEW_AXIS = {axis: (*(slice(None),) * axis, None) for axis in range(9)}  # keys that add a new axis
 _NEW_AXIS |= {~after: (..., *_NEW_AXIS[after][::-1]) for after in range(9)}
-_INDEX_DTYPES = (dtype_flag("int32"), dtype_flag("int64"))
+_INDEX_DTYPES = (dtype_flag("int32"), dtype_flag("int64"))  # of arrays that index
 
 
-def _check_ints(value, where):
+def _as_ints(value, where):
     try:
         return tuple(operator.index(each) for each in value)
     except TypeError:
@@ -40,7 +40,7 @@ def reshape(a, newshape=None, order="C", shape=None, out=None):
     """The elements under another shape, in which one length may be -1."""
     a = array_of(a, "reshape")
     refuse_order(order, "mx.np.reshape")
-    sizes = list(_check_ints(newshape if shape is None else shape, "reshape"))
+    sizes = list(_as_ints(newshape if shape is None else shape, "reshape"))
     own, known = prod(a.shape), prod(n for n in sizes if n != -1)
     if sizes.count(-1) == 1 and known and own % known == 0:
         sizes[sizes.index(-1)] = own // known
@@ -90,8 +90,8 @@ def matrix_transpose(x):
 def moveaxis(a, source, destination):
     """The array with axes moved to other positions."""
     a = array_of(a, "moveaxis")
-    old = axes_of(_check_ints(source, "moveaxis"), a.ndim, "moveaxis")
-    new = axes_of(_check_ints(destination, "moveaxis"), a.ndim, "moveaxis")
+    old = axes_of(_as_ints(source, "moveaxis"), a.ndim, "moveaxis")
+    new = axes_of(_as_ints(destination, "moveaxis"), a.ndim, "moveaxis")
     order = [i for i in range(a.ndim) if i not in old]
     for place, axis in sorted(zip(new, old)):
         order.insert(place, axis)
@@ -120,7 +120,7 @@ def expand_dims(a, axis):
         return a[_NEW_AXIS[axis]]
     a = array_of(a, expand_dims.__name__)
     shape = a.shape
-    new_axes = _check_ints(axis, expand_dims.__name__)
+    new_axes = _as_ints(axis, expand_dims.__name__)
     ndim = len(shape) + len(new_axes)
     new = axes_of(new_axes, ndim, expand_dims.__name__)
     lengths = iter(shape)
@@ -135,7 +135,7 @@ def squeeze(a, axis=None, out=None):
     a = array_of(a, "squeeze")
     if axis is None:
         return fill_out(reshape_view(a, tuple(n for n in a.shape if n != 1)), out)
-    gone = axes_of(_check_ints(axis, "squeeze"), a.ndim, "squeeze")
+    gone = axes_of(_as_ints(axis, "squeeze"), a.ndim, "squeeze")
     if any(a.shape[i] != 1 for i in gone):
         raise ShapeError(f"mx.np.squeeze: axis {axis} of shape {a.shape} is not of length 1")
     rest = tuple(n for i, n in enumerate(a.shape) if i not in gone)
@@ -144,7 +144,7 @@ def squeeze(a, axis=None, out=None):
 
 def broadcast_to(array, shape, subok=False):
     """The array with its elements repeated to a shape."""
-    array, sizes = array_of(array, broadcast_to.__name__), _check_ints(shape, broadcast_to.__name__)
+    array, sizes = array_of(array, broadcast_to.__name__), _as_ints(shape, broadcast_to.__name__)
     try:
         fits = onp.broadcast_shapes(array.shape, sizes) == sizes
     except ValueError:
@@ -239,12 +239,12 @@ def _can_stack(arrays, axis):
 
 def atleast_1d(*arys):
     """Each array, with one axis at least."""
-    return _apply_at_least(arys, lambda a: reshape_view(a, (1,)) if a.ndim == 0 else a)
+    return _apply_to_each(arys, lambda a: reshape_view(a, (1,)) if a.ndim == 0 else a)
 
 
 def atleast_2d(*arys):
     """Each array, with two axes at least."""
-    return _apply_at_least(
+    return _apply_to_each(
         arys,
         lambda a: (
             reshape_view(a, (1, -1)[: 2 - a.ndim] + a.shape if a.ndim else (1, 1))
@@ -264,10 +264,10 @@ def atleast_3d(*arys):
             return reshape_view(a, (1, a.shape[0], 1))
         return reshape_view(a, (*a.shape, 1)) if a.ndim == 2 else a
 
-    return _apply_at_least(arys, to_three_axes)
+    return _apply_to_each(arys, to_three_axes)
 
 
-def _apply_at_least(arrays, function):
+def _apply_to_each(arrays, function):
     found = [function(array_of(each, "atleast")) for each in arrays]
     return found[0] if len(found) == 1 else found
 
@@ -326,7 +326,7 @@ def array_split(ary, indices_or_sections, axis=0):
         sizes = [each + 1] * more + [each] * (n - more)
         bounds = onp.cumsum([0, *sizes]).tolist()
     else:
-        bounds = [0, *_check_ints(indices_or_sections, "split"), length]
+        bounds = [0, *_as_ints(indices_or_sections, "split"), length]
     front = (slice(None),) * axis
     return [ary[(*front, slice(a, b))] for a, b in itertools.pairwise(bounds)]
 
@@ -364,7 +364,7 @@ def unstack(x, axis=0):
 
 def tile(A, reps):
     """The array repeated along each axis."""
-    A, reps = array_of(A, "tile"), _check_ints(reps, "tile")
+    A, reps = array_of(A, "tile"), _as_ints(reps, "tile")
     ndim = A.ndim if A.ndim > len(reps) else len(reps)
     A = reshape_view(A, (1,) * (ndim - A.ndim) + A.shape)
     reps = (1,) * (ndim - len(reps)) + reps
@@ -413,7 +413,7 @@ def roll(a, shift, axis=None):
     a = array_of(a, "roll")
     if axis is None:
         return reshape_view(roll(ravel(a), shift, 0), a.shape)
-    axes = _check_ints(axis, "roll")
+    axes = _as_ints(axis, "roll")
     shifts = onp.broadcast_to(onp.asarray(shift), (len(axes),)).tolist()
     for each, by in zip(axes, shifts):
         each = _check_axis(each, a.ndim, "roll")

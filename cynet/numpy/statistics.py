@@ -114,7 +114,7 @@ def _compute_quantiles(a, q, axis, method, keepdims, whole, name):
     return _restore_axes(where(undefined, float("nan"), found), shares, axes, shape, keepdims)
 
 
-def quantile_of_rows(a, q, axis, method, keepdims, whole, name):
+def nan_quantile_of_rows(a, q, axis, method, keepdims, whole, name):
     """Return quantiles of the elements that are not NaN; NaN for a row of only NaN."""
     shares, rows, axes, shape = _rows_to_reduce(a, q, axis, method, whole, name)
     isnan = FUNCTIONS["isnan"](rows)

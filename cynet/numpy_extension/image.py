@@ -6,7 +6,7 @@ from importlib import import_module
 from ..ndarray import image as _legacy
 from ..numpy._call import array_of, fill_out, ops
 
-_OPERATOR_NAMES = [name for name in dir(_legacy) if not name.startswith("_")]
+_OPERATOR_NAMES = [name for name in dir(_legacy) if not name.startswith("_")]  # of mx.nd.image
 
 
 def _image_function(name):

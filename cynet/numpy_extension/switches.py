@@ -51,7 +51,7 @@ def set_np_shape(active: bool) -> bool:
     return switch_np_shape(bool(on), everywhere=on == 2)
 
 
-class _Scope:
+class _SwitchScope:
     """A setting for a block of code, or for a function that it decorates."""
 
     def __enter__(self):
@@ -72,7 +72,7 @@ class _Scope:
         return run
 
 
-class np_shape(_Scope):
+class np_shape(_SwitchScope):
     """A scope of `set_np_shape`; also a decorator.
 
     Parameters
@@ -154,7 +154,7 @@ def is_np_array() -> bool:
     return uses_np_arrays()
 
 
-class np_array(_Scope):
+class np_array(_SwitchScope):
     """A scope in which parameters, batches and losses are arrays of ``mx.np``; also a decorator.
 
     Parameters

@@ -93,7 +93,7 @@ def box_nms(g: Graph, c: OpNode) -> str:
         if p.coord_start + 4 < width:
             parts.append(g.emit_slice(rows, 2, p.coord_start + 4, width))
         rows = g.emit("Concat", parts, axis=2)
-    made = _first_rows(g, number, rows, keep, count)
+    made = _pack_rows(g, number, rows, keep, count)
     if count < n:
         made = g.emit("Pad", [made, g.ints(0, 0, 0, 0, n - count, 0), number(-1)])
     return g.reshape(made, shape) if len(shape) != 3 else made
@@ -135,7 +135,7 @@ def _row_count_shape(g: Graph, value: str) -> str:
     return g.emit_slice(g.emit("Shape", [value]), 0, 0, 1)
 
 
-def _first_rows(g: Graph, number: Callable[[Any], str], rows: str, keep: str, count: int) -> str:
+def _pack_rows(g: Graph, number: Callable[[Any], str], rows: str, keep: str, count: int) -> str:
     """Move the selected rows to the front, and fill the other rows with -1."""
     order = g.constant(np.arange(count, 0, -1, dtype="float32")[None])
     key = g.emit("Mul", [keep, order])
@@ -163,7 +163,7 @@ def multibox_prior(g: Graph, c: OpNode) -> str:
     return g.constant(made.asnumpy())
 
 
-def _roi_images(g: Graph, rois: str) -> tuple[str, str]:
+def _split_rois(g: Graph, rois: str) -> tuple[str, str]:
     """Split regions into image indices and corners."""
     index, boxes = _split_columns(g, rois, 0, 1, 5)
     return g.cast(g.squeeze(index, 1), "int64"), boxes
@@ -176,7 +176,7 @@ def roi_align(g: Graph, c: OpNode) -> str:
         c.refuse("position_sensitive=True")
     if p.aligned:
         c.refuse("aligned=True; ONNX has it from opset 16 on")
-    index, boxes = _roi_images(g, c.inputs[1])
+    index, boxes = _split_rois(g, c.inputs[1])
     zero = g.constant(np.array(0, "int64"))
     made = g.emit(
         "RoiAlign",

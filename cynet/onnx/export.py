@@ -241,7 +241,7 @@ def _write_node(
         if each in own and each not in names:
             names[each] = graph.unique_name(node.output_name(i))
         values[node, i] = names.get(each, each)
-    graph.rename(begin, names)
+    graph.rename_values(begin, names)
     if verbose:
         print(f"{node.op.name} {node.name}: {', '.join(values[node, i] for i in range(len(made)))}")
 

@@ -22,7 +22,7 @@ _UNARY_NAMES = {row.onnx: row.name for row in UNARY if isinstance(row.onnx, str)
 _UNARY_NAMES["Identity"] = "identity"
 _BINARY_ROWS = {row.onnx: row for row in BINARY if isinstance(row.onnx, str)}
 _COMPARISON_KINDS = [word for word, row in _BINARY_ROWS.items() if row.result == BOOL]
-_PAIRWISE_KINDS = ("Pow", "Max", "Min")
+_PAIRWISE_KINDS = ("Pow", "Max", "Min")  # with importers of their own
 _MAX_FLOAT32 = float(np.finfo("float32").max)
 _MAX_BFLOAT16 = (2 - 2**-7) * 2.0**127
 
@@ -162,7 +162,7 @@ def is_inf(reader: Reader, node: Node) -> Symbol:
 
 
 @imports("Max", "Min", "Sum", "Mean")
-def fold_inputs(reader: Reader, node: Node) -> Symbol:
+def combine_inputs(reader: Reader, node: Node) -> Symbol:
     node.ignore("consumed_inputs")
     found = node.aligned_inputs()
     make = {"Max": sym.broadcast_maximum, "Min": sym.broadcast_minimum}.get(

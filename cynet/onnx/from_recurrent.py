@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from ..symbol import Symbol
     from .importers import Node, Reader
 
-_MODE_BY_KIND = {"LSTM": "lstm", "GRU": "gru", "RNN": "rnn_tanh"}
-_USUAL_ACTIVATIONS = {
+_MODE_BY_KIND = {"LSTM": "lstm", "GRU": "gru", "RNN": "rnn_tanh"}  # kind of node -> mode of RNN
+_USUAL_ACTIVATIONS = {  # of each mode of RNN
     "lstm": ["Sigmoid", "Tanh", "Tanh"],
     "gru": ["Sigmoid", "Tanh"],
     "rnn_tanh": ["Tanh"],
@@ -99,12 +99,12 @@ def _flat_parameters(
     b = node.constant(3, np.zeros((w.shape[0], 2 * w.shape[1]), w.dtype))
     back = np.argsort(GATE_ORDERS[mode])
 
-    def gates(part: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def reorder_gates(part: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         shape = part.shape
         return part.reshape(len(back), hidden, *shape[1:])[back].reshape(shape)
 
     weights, biases = [], []
     for k in range(w.shape[0]):
-        weights += [gates(w[k]), gates(r[k])]
-        biases += [gates(each) for each in np.split(b[k], 2)]
+        weights += [reorder_gates(w[k]), reorder_gates(r[k])]
+        biases += [reorder_gates(each) for each in np.split(b[k], 2)]
     return np.concatenate([each.ravel() for each in (*weights, *biases)])

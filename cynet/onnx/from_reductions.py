@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..symbol import Symbol
     from .importers import Node, Reader
 
-_SIMPLE_REDUCTIONS = {
+_SIMPLE_REDUCTIONS = {  # kind of node -> operator
     **{row.onnx: row.name for row in REDUCTIONS if row.onnx},
     **dict.fromkeys(("ReduceL1", "ReduceL2", "ReduceSumSquare"), "sum"),
     **dict.fromkeys(("ReduceLogSum", "ReduceLogSumExp"), "sum"),

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from ..symbol.node import Node
     from ..typing import Shape
 
-_Function = TypeVar("_Function", bound="Callable[..., Any]")
+_Function = TypeVar("_Function", bound="Callable[..., Any]")  # an exporter
 OPSET = 13  # supported by every runtime of recent years
 # property class of an operator -> function(graph, node) that writes it and returns its outputs
-EXPORTERS: dict[type, Callable[[Graph, OpNode], str | list[str]]] = {}
+EXPORTERS: dict[type, Callable[[Graph, OpNode], str | list[str]]] = {}  # property class -> exporter
 
 
 def exports(*classes: type) -> Callable[[_Function], _Function]:
@@ -135,7 +135,7 @@ class Graph:
         to = self._helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return self.emit("Cast", [value], to=to)
 
-    def rename(self, begin: int, names: dict[str, str]) -> None:
+    def rename_values(self, begin: int, names: dict[str, str]) -> None:
         """Rename values in the nodes from index `begin` on: {old: new}."""
         for node in self.nodes[begin:]:
             node.input[:] = [names.get(each, each) for each in node.input]

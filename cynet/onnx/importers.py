@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from ..symbol.node import Entry
     from ..typing import Shape
 
-_Function = TypeVar("_Function", bound="Callable[..., Any]")
+_Function = TypeVar("_Function", bound="Callable[..., Any]")  # an importer
 SUPPORTED_DTYPES = frozenset(NAMES.values())
-FLOATS = ("float32", "float64", "float16", "bfloat16")
+FLOATS = ("float32", "float64", "float16", "bfloat16")  # names of floating dtypes
 # kind of a node -> function(reader, node) that returns its outputs as symbols
-IMPORTERS: dict[str, Callable[..., Any]] = {}
+IMPORTERS: dict[str, Callable[..., Any]] = {}  # kind of a node -> importer
 _MAX_FOLDED_ELEMENTS = 1 << 20  # limit of a node that is computed at import
 # random numbers, and 8-bit weights, which stay 8-bit
-_UNFOLDED_KINDS = (
+_UNFOLDED_KINDS = (  # nodes that are not computed at import
     "RandomNormal",
     "RandomNormalLike",
     "RandomUniform",
@@ -40,7 +40,7 @@ _UNFOLDED_KINDS = (
 )
 
 
-class IntWeight(NamedTuple):
+class IntWeight(NamedTuple):  # integers of a dequantized weight
     """The integers of a dequantized weight in a file, with a step and a zero point for each index
     of `axis`, or one for all."""
 
@@ -244,7 +244,7 @@ class Node:
         return found
 
 
-class Reader:
+class Reader:  # state while a file is read
     """State while an ONNX graph is read: symbols, constants, shapes of its values by name.
 
     params: What the symbols' variables hold.
@@ -380,11 +380,11 @@ class Reader:
         made._set_attr(lr_mult="0", wd_mult="0")
         return sym.BlockGrad(made)
 
-    def infer_node(self, node: Node) -> None:
+    def infer_node_outputs(self, node: Node) -> None:
         """Infer the shapes and types of a node's outputs."""
-        self._shapes.infer_node(node, self._constants)
+        self._shapes.infer_node_outputs(node, self._constants)
 
-    def fold_empty(self, node: Node) -> bool:
+    def try_fold_empty(self, node: Node) -> bool:
         """Store outputs without elements as constants; return whether that covers all outputs."""
         names = [each for each in node.outputs if each]
         for name in names:
@@ -412,7 +412,7 @@ class Reader:
                 self._symbols[name] = symbol
                 self._made.add(id(symbol.entries[0][0]))
 
-    def fold_node(self, node: Node) -> bool:
+    def try_fold_node(self, node: Node) -> bool:
         """Compute a node of constants, or a declared shape; return whether that was possible."""
         if node.domain not in ("", "ai.onnx") or node.kind in _UNFOLDED_KINDS:
             return False

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from ..typing import Shape
     from .graph import Graph, OpNode
 
-_INT64_MAX = np.iinfo(np.int64).max
+_INT64_MAX = np.iinfo(np.int64).max  # stands for an open end of a slice
 
 
 def reshape_target(c: OpNode) -> Shape:

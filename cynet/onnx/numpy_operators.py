@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from .graph import Graph, OpNode
 
-_BINARY_ROWS: dict[type, Any] = {}
-_SCALAR_ROWS: dict[type, Any] = {}
-_UNARY_ROWS: dict[type, Any] = {}
-_REDUCTION_ROWS: dict[type, Any] = {}
-_row: Any
+_BINARY_ROWS: dict[type, Any] = {}  # property class -> row
+_SCALAR_ROWS: dict[type, Any] = {}  # property class -> row
+_UNARY_ROWS: dict[type, Any] = {}  # property class -> row
+_REDUCTION_ROWS: dict[type, Any] = {}  # property class -> row
+_row: Any  # variable of the loops below
 for _name, *_, _row in BINARIES:
     if _row is not None and _row.onnx:
         _names = operators_of(_name)
@@ -46,7 +46,7 @@ def _input_as(g: Graph, c: OpNode, i: int, dtype: str) -> str:
     return c.inputs[i] if c.dtypes[i] == dtype else g.cast(c.inputs[i], dtype)
 
 
-def _write_row(
+def _export_row(
     g: Graph, c: OpNode, row: Any, inputs: Sequence[str], dtype: str, number: float | None = None
 ) -> str:
     if row.result == BOOL and not row.sign:
@@ -60,7 +60,7 @@ def export_binary(g: Graph, c: OpNode) -> str:
     common = comparison_dtype(*c.dtypes) if row.result == BOOL else out
     if common == "bool":
         common = promote_dtypes(*c.dtypes)
-    return _write_row(g, c, row, [_input_as(g, c, 0, common), _input_as(g, c, 1, common)], common)
+    return _export_row(g, c, row, [_input_as(g, c, 0, common), _input_as(g, c, 1, common)], common)
 
 
 @exports(*_SCALAR_ROWS)
@@ -72,15 +72,15 @@ def export_scalar(g: Graph, c: OpNode) -> str:
         dtype = c.dtypes[0] if c.dtypes[0].startswith("float") else "int64" if whole else "float64"
     inputs = [_input_as(g, c, 0, dtype), g.constant(np.array(value, dtype))]
     if c.prop.reverse:
-        return _write_row(g, c, row, inputs[::-1], dtype)
-    return _write_row(g, c, row, inputs, dtype, value)
+        return _export_row(g, c, row, inputs[::-1], dtype)
+    return _export_row(g, c, row, inputs, dtype, value)
 
 
 @exports(*_UNARY_ROWS)
 def export_unary(g: Graph, c: OpNode) -> str:
     row, out = _UNARY_ROWS[type(c.prop)], c.out_dtypes[0]
     dtype = c.dtypes[0] if row.result == BOOL else out
-    return _write_row(g, c, row, [_input_as(g, c, 0, dtype)], dtype)
+    return _export_row(g, c, row, [_input_as(g, c, 0, dtype)], dtype)
 
 
 _NUMBER_KINDS = {get_operator(f"_npi_{each.lower()}").prop: each for each in ("IsNaN", "IsInf")}

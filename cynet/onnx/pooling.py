@@ -44,11 +44,11 @@ def _pool_node(g: Graph, c: OpNode, data: str, sizes: Sequence[int], axes: Seque
     fits = all(q < k for q, k in zip((*before, *behind), kernel * 2))
     how = {"kernel_shape": kernel, "strides": stride}
     if kind == "max":
-        if all(v > 0 for axis in _window_counts(sizes, axes, False) for v in axis) and fits:
+        if all(v > 0 for axis in _window_divisors(sizes, axes, False) for v in axis) and fits:
             return g.emit("MaxPool", [data], pads=before + behind, **how)
         return g.emit("MaxPool", [_pad_node(g, c, data, before, behind, _MIN_FLOAT32)], **how)
     counted = p.count_include_pad is not False
-    counts = _window_counts(sizes, axes, counted)
+    counts = _window_divisors(sizes, axes, counted)
     if min(v for axis in counts for v in axis) < 1:
         c.refuse("a window without an element")
     if fits and (not counted or all(v == k for axis, k in zip(counts, kernel) for v in axis)):
@@ -67,7 +67,7 @@ def _end_padding(sizes: Sequence[int], axes: Sequence[Any]) -> list[int]:
     return [max((o - 1) * s + k - x - q, 0) for x, (o, k, s, q, _) in zip(sizes, axes)]
 
 
-def _window_counts(sizes: Sequence[int], axes: Sequence[Any], counted: bool) -> list[list[int]]:
+def _window_divisors(sizes: Sequence[int], axes: Sequence[Any], counted: bool) -> list[list[int]]:
     """Return the divisors of window means, a list for each axis."""
     found = []
     for x, (out, kernel, stride, before, behind) in zip(sizes, axes):

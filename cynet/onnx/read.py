@@ -144,10 +144,10 @@ def _read_node_checked(reader: Reader, proto: Any, opset: int | None = None) -> 
 def _read_node(reader: Reader, proto: Any, opset: int | None) -> None:
     """Compute a node of constants, or store the symbols that it becomes."""
     node = Node(reader, proto, opset)
-    if reader.fold_node(node):
+    if reader.try_fold_node(node):
         return
-    reader.infer_node(node)
-    if reader.fold_empty(node):
+    reader.infer_node_outputs(node)
+    if reader.try_fold_empty(node):
         return
     importer = IMPORTERS.get(node.kind) if node.domain in ("", "ai.onnx") else None
     if importer is not None:
@@ -231,7 +231,7 @@ def get_model_metadata(model_file: Any) -> dict[str, list[tuple[str, tuple[int, 
     _, model = _load_model(model_file, "mx.onnx.get_model_metadata")
     constants = {each.name for each in model.graph.initializer}
 
-    def describe(values: Iterable[Any]) -> list[tuple[str, tuple[int, ...]]]:
+    def names_and_shapes(values: Iterable[Any]) -> list[tuple[str, tuple[int, ...]]]:
         return [
             (v.name, tuple(d.dim_value for d in v.type.tensor_type.shape.dim))
             for v in values
@@ -239,8 +239,8 @@ def get_model_metadata(model_file: Any) -> dict[str, list[tuple[str, tuple[int, 
         ]
 
     return {
-        "input_tensor_data": describe(model.graph.input),
-        "output_tensor_data": describe(model.graph.output),
+        "input_tensor_data": names_and_shapes(model.graph.input),
+        "output_tensor_data": names_and_shapes(model.graph.output),
     }
 
 

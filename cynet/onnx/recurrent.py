@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # indices of ONNX's gates in MXNet's order: iofc in ifco, zrh in rzn
 GATE_ORDERS = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (0,)}
-KIND_BY_MODE = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
+KIND_BY_MODE = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}  # mode -> node
 
 
 def _reorder_gates(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from .importers import Node
 
-_POOLING_KINDS = ("MaxPool", "AveragePool", "LpPool")
+_POOLING_KINDS = ("MaxPool", "AveragePool", "LpPool")  # kinds of nodes that pool
 _MAX_SHAPE_VALUES = 1 << 12  # size of a constant that may be a shape
 
 
@@ -61,7 +61,7 @@ class Shapes:
             helper.np_dtype_to_tensor_dtype(value.dtype), value.shape
         )
 
-    def infer_node(self, node: Node, constants: Mapping[str, Any]) -> None:
+    def infer_node_outputs(self, node: Node, constants: Mapping[str, Any]) -> None:
         """Infer and store the shapes of a node's outputs.
 
         constants: Values that are known.

@@ -16,10 +16,10 @@ from ..registry import Registry
 from .custom.callback_checks import Callback, CallbackChecker
 
 OPERATORS = Registry("operator")
-_HOST = Context("cpu")
+_HOST = Context("cpu")  # the device of a Python operator's temporary memory
 
 cdef const char** _BUFFER_FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
-cdef tuple _DEVICE_NAMES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")
+cdef tuple _DEVICE_NAMES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")  # by device type
 
 
 cdef class Operator:
@@ -106,7 +106,7 @@ cdef class Operator:
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         with gil:
-            _call_python(self, "forward", (
+            _call_python_method(self, "forward", (
                 PyOpContext.make(ctx), _blob_list(self, in_data, ctx.n_in),
                 _request_list(req, ctx.n_out), _blob_list(self, out_data, ctx.n_out),
                 _blob_list(self, aux_states, ctx.n_aux)))
@@ -116,7 +116,7 @@ cdef class Operator:
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         with gil:
-            _call_python(self, "backward", (
+            _call_python_method(self, "backward", (
                 PyOpContext.make(ctx), _blob_list(self, out_grad, ctx.n_out),
                 _blob_list(self, in_data, ctx.n_in), _blob_list(self, out_data, ctx.n_out),
                 _request_list(req, ctx.n_in), _blob_list(self, in_grad, ctx.n_in),
@@ -124,7 +124,7 @@ cdef class Operator:
         return 0
 
 
-cdef int _call_python(Operator op, str name, tuple args) except -1:
+cdef int _call_python_method(Operator op, str name, tuple args) except -1:
     method = getattr(op, name, None)
     if method is None:
         raise OperatorError(f"{type(op).__name__} defines no {name}")
@@ -133,7 +133,7 @@ cdef int _call_python(Operator op, str name, tuple args) except -1:
     except OperatorError:  # an OperatorError already names the callback and the line
         raise
     except Exception as error:
-        failure = CallbackChecker(type(op).__name__).failure(Callback(method, name), error)
+        failure = CallbackChecker(type(op).__name__).callback_error(Callback(method, name), error)
     else:
         return 0
     raise failure
@@ -302,7 +302,7 @@ cdef class PyOpContext:
         cdef PyOpContext self = PyOpContext.__new__(PyOpContext)
         cdef PyResource resource
         self.is_train = ctx.is_train
-        self.run_ctx = PyRunContext.make(&ctx.run_ctx)
+        self.run_ctx = PyRunContext.wrap_context(&ctx.run_ctx)
         self.requested = []
         for i in range(ctx.n_requested):
             resource = PyResource.__new__(PyResource)

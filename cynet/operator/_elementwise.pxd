@@ -11,13 +11,13 @@ cdef enum:  # bits of a Kernel's `add` (kernels/elementwise/broadcast.h)
     NUMBER_IS_WIDE = 2  # the scalar is in the type that the loop computes in
     MIXED = 4  # each operand has a dtype of its own
 
-cdef enum Source:
+cdef enum Source:  # where a loop's operand comes from
     NUMBER = 0  # the operand is the loop's scalar
     IN_DATA = 1  # the operand is an input
     OUT_DATA = 2  # the operand is an output
     OUT_GRAD = 3  # the operand is the gradient of an output
 
-cdef struct NativeLoop:
+cdef struct NativeLoop:  # a Loop for native code
     Kernel write
     Kernel add
     int reads      # how many operands
@@ -47,4 +47,4 @@ cdef class LoopsOperator(ElementwiseOperator):
 # if there is no such functor.
 cdef int find_kernels(loop, int dtype, Kernel* write, Kernel* add) except -1
 # Write a number, a float or a LargeInt, to `out` as one element of `dtype`.
-cdef int put_number(object number, int dtype, void* out) except -1
+cdef int store_scalar(object number, int dtype, void* out) except -1

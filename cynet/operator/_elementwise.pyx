@@ -119,7 +119,7 @@ cdef class LoopsOperator(ElementwiseOperator):
         return 0
 
 
-cdef int put_number(object number, int dtype, void* out) except -1:
+cdef int store_scalar(object number, int dtype, void* out) except -1:
     cdef double real
     cdef int64_t whole
     if isinstance(number, LargeInt):
@@ -146,7 +146,7 @@ cdef int _add_loops(LoopsOperator self, vector[NativeLoop]* loops, list describe
                 native.source[i], native.index[i], number = NUMBER, 0, read
             else:
                 native.source[i], native.index[i] = read
-        put_number(number, kind, native.number)
+        store_scalar(number, kind, native.number)
         loops.push_back(native)
     return 0
 

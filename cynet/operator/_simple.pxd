@@ -19,7 +19,7 @@ from libc.stdint cimport int64_t
 from .._resource cimport Resource
 from .._typedefs cimport RunContext, TBlob, kAddTo, kNullOp
 
-cdef struct EnvArguments:
+cdef struct EnvArguments:  # what a call passes beside tensors
     double scalar        # the scalar of the call (set_enable_scalar), or 0
     int n_kwargs         # set_enable_kwargs: keyword i is keys[i]=values[i], UTF-8
     const char** keys

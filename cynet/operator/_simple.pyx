@@ -22,7 +22,7 @@ cdef class CFunction:
     def __repr__(self):
         return f"<C function ({', '.join(self.parameters)})>"
 
-    def shape(self, tuple shapes, Env env):
+    def infer_shape(self, tuple shapes, Env env):
         """Call the shape function with these input shapes; return the output's shape."""
         cdef TBlob blobs[2]
         cdef int64_t out[8]

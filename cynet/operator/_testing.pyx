@@ -4,7 +4,7 @@
 
 from libc.string cimport memset
 
-from .._resource cimport Resource, draw_stream
+from .._resource cimport Resource, draw_rng_stream
 from .._typedefs cimport MAX_NDIM, TBlob, kCPU
 from ._base cimport Operator, OpContext
 
@@ -16,7 +16,7 @@ cdef enum:
     MAX_ARRAYS = 64  # maximum of arrays or resources of one operator in this module
 
 
-cdef int _fill(TBlob* blobs, list arrays) except -1:
+cdef int _fill_blobs(TBlob* blobs, list arrays) except -1:
     cdef Py_ssize_t i, k
     memset(blobs, 0, sizeof(TBlob) * MAX_ARRAYS)
     if len(arrays) > MAX_ARRAYS:
@@ -74,23 +74,23 @@ cdef _run(Operator op, list out_grad, list in_data, list req, list out_data, lis
     cdef bint back = out_grad is not None
     memset(&ctx, 0, sizeof(ctx))
     memset(requested, 0, sizeof(requested))
-    _fill(ins, in_data)
-    _fill(outs, out_data)
-    _fill(states, aux)
+    _fill_blobs(ins, in_data)
+    _fill_blobs(outs, out_data)
+    _fill_blobs(states, aux)
     for i, r in enumerate(req):
         reqs[i] = r
     for i, kind in enumerate(resources):
         requested[i].type = kind
         requested[i].index = i
-        draw_stream(&requested[i], kCPU, 0)
+        draw_rng_stream(&requested[i], kCPU, 0)
     ctx.is_train = is_train
     ctx.run_ctx.dev_type = kCPU
     ctx.requested = requested
     ctx.n_requested = len(resources)
     ctx.n_in, ctx.n_out, ctx.n_aux = len(in_data), len(out_data), len(aux)
     if back:
-        _fill(out_grads, out_grad)
-        _fill(in_grads, in_grad)
+        _fill_blobs(out_grads, out_grad)
+        _fill_blobs(in_grads, in_grad)
         with nogil:
             op.backward(&ctx, out_grads, ins, outs, reqs, in_grads, states)
     else:

@@ -40,7 +40,7 @@ class Algorithm(NamedTuple):
     prepack: Callable[..., Any] | None = None
 
 
-class Choice(NamedTuple):
+class Choice(NamedTuple):  # the chosen algorithm, and all estimates
     """The chosen algorithm, and the estimates of all that could run; ``str`` describes both."""
 
     algorithm: Algorithm
@@ -63,7 +63,7 @@ class Choice(NamedTuple):
         return f"{self.name} ({'; '.join(shown)})"
 
 
-class Algorithms:
+class Algorithms:  # a list to choose from
     """An ordered list of algorithms.
 
     setting: The environment variable that forces one. Where that does not support a call, the list

@@ -8,7 +8,7 @@ from .signature import describe, type_text
 
 __all__ = ["OperatorArguments", "get_operator_arguments"]
 
-_ARRAY_TYPE = "NDArray-or-Symbol"
+_ARRAY_TYPE = "NDArray-or-Symbol"  # MXNet's word for an input
 
 
 class OperatorArguments(NamedTuple):

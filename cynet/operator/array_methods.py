@@ -79,7 +79,7 @@ def _bool_operator_names() -> Iterator[str]:
 
 
 # Operators that are methods of every array and symbol, which is their first input.
-METHODS = tuple(sorted(declared_names("methods")))
+METHODS = tuple(sorted(declared_names("methods")))  # operators that are methods of arrays
 # Name of a function of ``mx.nd`` -> its operators.
-BINARY = {row.function: _operators_of_row(row) for row in FUNCTIONS if row.function}
+BINARY = {row.function: _operators_of_row(row) for row in FUNCTIONS if row.function}  # by function
 COMPARISONS = frozenset(_bool_operator_names())  # operators whose results are truth values, 0 or 1

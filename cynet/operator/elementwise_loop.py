@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .functions.row import Gradient
 
 
-class Loop(NamedTuple):
+class Loop(NamedTuple):  # one pass of a functor over arrays
     """One loop over all elements of its arrays.
 
     family : str
@@ -45,7 +45,7 @@ class Loop(NamedTuple):
 BYTE_LOOPS = {"floats_of_bytes": 0, "bytes_of_floats": 3}  # family -> index of its 8-bit operand
 
 
-def _simple_loops() -> Iterator[str | None]:
+def _cheap_functors() -> Iterator[str | None]:
     for row in UNARY:
         if row.simple:
             yield row.functor or row.name
@@ -57,13 +57,13 @@ def _simple_loops() -> Iterator[str | None]:
 
 
 # Functors that take about as long as an addition; the others take some times as long.
-CHEAP_FUNCTORS = frozenset(_simple_loops()) - {None}
-_TRUTH_ROWS = [row for row in BINARY if row.result == BOOL]
+CHEAP_FUNCTORS = frozenset(_cheap_functors()) - {None}  # about as fast as an addition
+_BOOL_ROWS = [row for row in BINARY if row.result == BOOL]  # functions whose results are bools
 _COMPARISON_FUNCTIONS = {
-    row.functor: getattr(operator, row.method) for row in _TRUTH_ROWS if row.method
+    row.functor: getattr(operator, row.method) for row in _BOOL_ROWS if row.method
 }
-_LOGICAL_FUNCTORS = {row.functor for row in _TRUTH_ROWS if not row.method}
-_INTEGER_RANGES = {"bool": (0, 1)} | {
+_LOGICAL_FUNCTORS = {row.functor for row in _BOOL_ROWS if not row.method}  # logical and, or, xor
+_INTEGER_RANGES = {"bool": (0, 1)} | {  # least and largest value of a dtype
     name: (np.iinfo(name).min, np.iinfo(name).max) for name in ("uint8", "int8", "int32", "int64")
 }
 

@@ -3,9 +3,9 @@
 from ._base import OPERATORS
 from .functions.numpy_rows import operator_names
 
-_PACKAGE = __name__.rpartition(".")[0]
+_PACKAGE = __name__.rpartition(".")[0]  # cynet.operator
 
-FAMILIES = {
+FAMILIES = {  # module -> its operators
     "contrib": (
         *("_contrib_allclose", "_contrib_count_sketch", "_contrib_div_sqrt_dim", "_contrib_fft"),
         *("_contrib_gradientmultiplier", "_contrib_ifft", "_contrib_index_array"),

@@ -33,7 +33,7 @@ GRAD_MASKED = "masked"  # out_grad 0 is already multiplied by the gradient of th
 
 
 @dataclass(frozen=True)
-class Traits:
+class Traits:  # what graph passes know of an operator
     """Facts about an operator that hold for all shapes and types.
 
     elementwise (bool): All inputs and outputs have one shape, and element i of an output depends on
@@ -164,7 +164,7 @@ class GraphHooks:
         """
         return (prop, list(range(len(in_shapes)))) if self.traits.elementwise else None
 
-    def weight_first(self, prop: Prop, in_shapes: Shapes, in_types: Types) -> Prop:
+    def weight_first_form(self, prop: Prop, in_shapes: Shapes, in_types: Types) -> Prop:
         """The property of the same convolution with a weight of shape (F, C, *kernel).
 
         A convolution in a layout such as NHWC has its data in the order that kernels prefer, but
@@ -172,7 +172,7 @@ class GraphHooks:
         """
         return None
 
-    def columns_as_channels(self, prop: Prop, in_shapes: Shapes) -> Prop:
+    def columns_as_channels_form(self, prop: Prop, in_shapes: Shapes) -> Prop:
         """The property of the same convolution with the columns of data (N, 1, H, W) as channels,
         (N, W, H, 1), and the weight (F, 1, h, W) as (F, W, h, 1); None if that is not
         equivalent."""
@@ -213,7 +213,7 @@ class GraphHooks:
         """
         return None
 
-    def pieces(self, prop: Prop, in_shapes: Shapes) -> list[StridedPart] | None:
+    def moved_parts(self, prop: Prop, in_shapes: Shapes) -> list[StridedPart] | None:
         """Return the parts that forward copies, and backward copies back: a list of `StridedPart`
         (tensor/pieces.pyx); each element of the outputs is in one. None if the operator does
         anything else."""

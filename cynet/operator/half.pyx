@@ -74,7 +74,7 @@ def _dtypes_agree(prop, in_types, wide, wide_types, narrow):
             and list(states) == list(wide_states))
 
 
-cdef struct DtypeRule:
+cdef struct DtypeRule:  # which dtypes are converted, and to what
     int sources     # bit mask of the dtypes that are converted
     int wide        # dtype that they are converted to
     Kernel add[16]  # by dtype: adds numbers of dtype `wide`
@@ -105,7 +105,7 @@ cdef class ConvertedOperator(Operator):
         cdef TBlob* inputs = <TBlob*>at
         cdef TBlob* outputs = inputs + n_in
         cdef int* requests = <int*>(outputs + n_out)
-        at = _align_up(<char*>(requests + n_out))
+        at = _align_to_64(<char*>(requests + n_out))
         at = _widen_inputs(ctx, in_data, n_in, inputs, at, &self.rule)
         _prepare_outputs(out_data, req, n_out, outputs, requests, at, &self.rule)
         self.inner.forward(ctx, inputs, requests, outputs, aux_states)
@@ -125,7 +125,7 @@ cdef class ConvertedOperator(Operator):
         cdef TBlob* outputs = inputs + n_in
         cdef TBlob* grads = outputs + n_out
         cdef int* requests = <int*>(grads + n_in)
-        at = _align_up(<char*>(requests + n_in))
+        at = _align_to_64(<char*>(requests + n_in))
         at = _widen_inputs(ctx, out_grad, n_out, heads, at, &self.rule)
         at = _widen_inputs(ctx, in_data, n_in, inputs, at, &self.rule)
         at = _widen_inputs(ctx, out_data, n_out, outputs, at, &self.rule)
@@ -139,11 +139,11 @@ cdef inline bint _is_converted(const TBlob* blob, const DtypeRule* rule) noexcep
     return (rule.sources >> blob.dtype) & 1 and blob.data != NULL
 
 
-cdef inline size_t _wide_size(const TBlob* blob, const DtypeRule* rule) noexcept nogil:
+cdef inline size_t _wide_blob_bytes(const TBlob* blob, const DtypeRule* rule) noexcept nogil:
     return aligned(blob.size * dtype_size(rule.wide))
 
 
-cdef inline char* _align_up(char* at) noexcept nogil:
+cdef inline char* _align_to_64(char* at) noexcept nogil:
     return at + (64 - <size_t>at % 64) % 64
 
 
@@ -152,7 +152,7 @@ cdef size_t _wide_bytes(const TBlob* blobs, int n, const DtypeRule* rule) noexce
     cdef int i
     for i in range(n):
         if _is_converted(&blobs[i], rule):
-            total += _wide_size(&blobs[i], rule)
+            total += _wide_blob_bytes(&blobs[i], rule)
     return total
 
 
@@ -165,7 +165,7 @@ cdef char* _get_space(OpContext* ctx, size_t nbytes, int n_blobs, int n_requests
         &resource, n_blobs * sizeof(TBlob) + n_requests * sizeof(int) + 64 + nbytes)
 
 
-cdef void _convert(OpContext* ctx, const TBlob* source, int to_type, void* to) noexcept nogil:
+cdef void _convert_blob(OpContext* ctx, const TBlob* source, int to_type, void* to) noexcept nogil:
     cdef StridedCopy what
     what.dst, what.src, what.dst_type, what.src_type = to, source.data, to_type, source.dtype
     what.ndim = 1
@@ -182,8 +182,8 @@ cdef char* _widen_inputs(OpContext* ctx, const TBlob* given, int n, TBlob* to, c
     for i in range(n):
         if _is_converted(&given[i], rule):
             to[i].data, to[i].dtype = at, rule.wide
-            _convert(ctx, &given[i], rule.wide, at)
-            at += _wide_size(&given[i], rule)
+            _convert_blob(ctx, &given[i], rule.wide, at)
+            at += _wide_blob_bytes(&given[i], rule)
     return at
 
 
@@ -196,7 +196,7 @@ cdef void _prepare_outputs(const TBlob* given, const int* req, int n, TBlob* to,
         requests[i] = req[i]
         if _is_converted(&given[i], rule):
             to[i].data, to[i].dtype = at, rule.wide
-            at += _wide_size(&given[i], rule)
+            at += _wide_blob_bytes(&given[i], rule)
             if req[i] != kNullOp:
                 requests[i] = kWriteTo
 
@@ -212,7 +212,7 @@ cdef void _narrow_outputs(OpContext* ctx, const TBlob* found, TBlob* to, const i
             continue
         if req[i] == kAddTo:  # added in float32, then rounded once
             _add_old_values(ctx, <float*>found[i].data, &to[i])
-        _convert(ctx, &found[i], to[i].dtype, to[i].data)
+        _convert_blob(ctx, &found[i], to[i].dtype, to[i].data)
 
 
 cdef void _add_old_values(OpContext* ctx, float* sums, const TBlob* to) noexcept nogil:
@@ -223,6 +223,6 @@ cdef void _add_old_values(OpContext* ctx, float* sums, const TBlob* to) noexcept
         count = min(<int64_t>256, to.size - k)
         part.data = <char*>to.data + <int64_t>dtype_size(to.dtype) * k
         part.size = count
-        _convert(ctx, &part, kFloat32, old)
+        _convert_blob(ctx, &part, kFloat32, old)
         for j in range(count):
             sums[k + j] += old[j]

@@ -18,7 +18,7 @@ from ._base cimport Operator, OpContext
 from ..base.dtype import dtype_flag
 from ..base.errors import ArgumentError
 
-cdef enum Source:
+cdef enum Source:  # lists of an operator's tensors
     IN_DATA
     OUT_DATA
     OUT_GRAD
@@ -26,12 +26,12 @@ cdef enum Source:
     AUX
     ABSENT
 
-cdef struct Tensor:
+cdef struct TensorId:
     int source
     int index
 
 cdef enum:
-    MAX_ENTRIES = 72  # MAX_TENSORS
+    MAX_CALL_TENSORS = 72  # MAX_TENSORS
     MAX_WHOLE = 8  # maximum of outputs of a `whole` kernel
 
 
@@ -43,8 +43,8 @@ cdef class KernelCall:
     cdef void* next  # `then`, or NULL
     cdef int n_read, n_written
     cdef int64_t work  # number of elements for the cost; -1: those of the largest tensor
-    cdef Tensor reads[MAX_ENTRIES]
-    cdef Tensor writes[MAX_ENTRIES]
+    cdef TensorId reads[MAX_CALL_TENSORS]
+    cdef TensorId writes[MAX_CALL_TENSORS]
     cdef bint whole
 
     def __init__(self, prop, kernel, dtype, dict params, dict sources, work, KernelCall then):
@@ -66,8 +66,8 @@ cdef class KernelCall:
         for i, each in enumerate(writes):
             self.writes[i] = _tensor_source(each, sources)
 
-    cdef int call(self, OpContext* ctx, const TBlob** tensors, const int* req,
-                  object prop) except -1 nogil:
+    cdef int run_chain(self, OpContext* ctx, const TBlob** tensors, const int* req,
+                       object prop) except -1 nogil:
         cdef void* each = <void*>self
         while each != NULL:
             (<KernelCall>each).run(ctx, tensors, req, prop)
@@ -128,7 +128,7 @@ cdef class KernelCall:
                 raise prop.kernel_error(failure.place(), failure.values)
         if failure.noted.place() >= 0:
             with gil:
-                prop.warn_of_value(failure.noted.place(), failure.noted.values)
+                prop.warn_out_of_range(failure.noted.place(), failure.noted.values)
         for i in range(self.n_written if self.whole else 0):
             tensor = _find_tensor(&self.writes[i], tensors)
             if req[self.writes[i].index] == kAddTo:
@@ -150,9 +150,9 @@ cdef class KernelCall:
         return at
 
 
-cdef Tensor _tensor_source(str name, dict sources):
+cdef TensorId _tensor_source(str name, dict sources):
     """The source of a tensor; one with a question mark may be absent."""
-    cdef Tensor found
+    cdef TensorId found
     if name.endswith("?"):
         found.source, found.index = sources.get(name[:-1], (<int>ABSENT, 0))
     else:
@@ -160,7 +160,7 @@ cdef Tensor _tensor_source(str name, dict sources):
     return found
 
 
-cdef inline const TBlob* _find_tensor(const Tensor* tensor, const TBlob** tensors) noexcept nogil:
+cdef inline const TBlob* _find_tensor(const TensorId* tensor, const TBlob** tensors) noexcept nogil:
     if tensor.source == ABSENT:
         return NULL
     return tensors[tensor.source] + tensor.index
@@ -180,7 +180,7 @@ cdef class KernelOperator(Operator):
     cdef KernelCall forward_call
     cdef KernelCall backward_call  # None: without a gradient
     cdef int n_zeros
-    cdef Tensor zeros[8]  # gradients that are zeros
+    cdef TensorId zeros[8]  # gradients that are zeros
 
     def __init__(self, prop, dtype, params, work=None):
         n_in, n_out = len(prop.list_arguments()), len(prop.list_outputs())
@@ -211,7 +211,7 @@ cdef class KernelOperator(Operator):
         cdef const TBlob* tensors[<int>ABSENT]
         tensors[<int>IN_DATA], tensors[<int>OUT_DATA] = in_data, out_data
         tensors[<int>AUX] = aux_states
-        return self.forward_call.call(ctx, tensors, req, self.prop)
+        return self.forward_call.run_chain(ctx, tensors, req, self.prop)
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
@@ -227,4 +227,4 @@ cdef class KernelOperator(Operator):
         tensors[<int>IN_DATA], tensors[<int>OUT_DATA] = in_data, out_data
         tensors[<int>OUT_GRAD], tensors[<int>IN_GRAD] = out_grad, in_grad
         tensors[<int>AUX] = aux_states
-        return self.backward_call.call(ctx, tensors, req, self.prop)
+        return self.backward_call.run_chain(ctx, tensors, req, self.prop)

@@ -97,7 +97,7 @@ class KernelProperty(OperatorProperty):
         (``Args.fail``)."""
         return ArgumentError(f"{self._operator_label()}: element {item} of an input is not valid")
 
-    def warn_of_value(self, item: int, values: Sequence[float]) -> None:
+    def warn_out_of_range(self, item: int, values: Sequence[float]) -> None:
         """Warn the user of a value that a kernel reported at `item`, or raise (``Args.note``)."""
 
     def kernels_of(self, direction: str) -> tuple[Kernel, ...]:

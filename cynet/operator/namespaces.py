@@ -55,7 +55,7 @@ def guarded_names(space: dict[str, Any]) -> list[str]:
     return names
 
 
-def accept_any(name: str) -> bool:
+def accept_any_name(name: str) -> bool:
     return True
 
 
@@ -63,7 +63,7 @@ def make_namespace(
     module_name: str,
     prefix: str,
     make: Callable[[str, str], Any],
-    is_shown: Callable[[str], bool] = accept_any,
+    is_shown: Callable[[str], bool] = accept_any_name,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` for a module of operators, which becomes a Namespace.
 
@@ -77,7 +77,7 @@ def make_namespace(
     module, made = sys.modules[module_name], created_names.setdefault(module_name, set())
     module.__class__ = Namespace
 
-    def find(name: str) -> Any:
+    def find_function(name: str) -> Any:
         operator = prefix + name
         if name.startswith("__") or operator not in OPERATORS or not is_shown(name):
             raise NotFoundError(f"module '{module_name}' has no attribute '{name}'")
@@ -91,4 +91,4 @@ def make_namespace(
         named = (name[len(prefix) :] for name in OPERATORS if name.startswith(prefix))
         return sorted({*filter(is_shown, named), *own_dict(module)})
 
-    return find, names
+    return find_function, names

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..context import Context
     from ..typing import Operator, Shape
 
-FLOATING = ("bfloat16", "float16", "float32", "float64")
+FLOATING = ("bfloat16", "float16", "float32", "float64")  # dtypes that are converted
 
 
 def cast_gradients_back(formula: Callable[..., Any]) -> Callable[..., Any]:

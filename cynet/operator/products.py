@@ -10,7 +10,7 @@ from ..kernels.gemm.small import KERNELS, is_narrow_chosen
 from ..kernels.isa.dispatch import cpu_capability
 from .algorithms import NEVER, Algorithm, Algorithms, Choice
 
-ENV_VAR = "CYNET_GEMM_ALGORITHM"
+ENV_VAR = "CYNET_GEMM_ALGORITHM"  # setting that forces an algorithm
 LANES = {"baseline": 4, "neon": 4, "avx2": 8, "avx512": 16, "amx": 16}  # float32s of a vector
 # costs in cycles of one core
 OWN_COST = 0.6  # cycles of a vector multiply-add in our own loops
@@ -106,7 +106,7 @@ def has_own_loop(desc: ProductDesc) -> bool:
 
 
 # Kernels of our own (kernels/gemm/small.h).
-OWN_ALGORITHMS = (
+OWN_ALGORITHMS = (  # kernels of our own
     # b copied to panels that the loops read in order
     Algorithm("panels", has_own_loop, panels_cycles),
     # few rows or columns: b is read in place
@@ -114,8 +114,8 @@ OWN_ALGORITHMS = (
     # bfloat16 tiles: three bfloat16 products for one of float32
     Algorithm("amx", lambda desc: desc.dtype == "float32" and desc.level == "amx", amx_cycles),
 )
-_OWN_CHOICES = Algorithms(ENV_VAR, *OWN_ALGORITHMS, names=["blas", "onednn"])
-PRODUCTS = Algorithms(
+_OWN_KERNELS = Algorithms(ENV_VAR, *OWN_ALGORITHMS, names=["blas", "onednn"])  # without libraries
+PRODUCTS = Algorithms(  # our own loops, and BLAS
     ENV_VAR, *OWN_ALGORITHMS, Algorithm("blas", lambda desc: True, library_cycles), names=["onednn"]
 )
 
@@ -125,9 +125,9 @@ def is_own_kernel(choice: Choice) -> bool:
     return choice.name in KERNELS
 
 
-def choose_own(desc: ProductDesc) -> Choice | None:
+def choose_own_loop(desc: ProductDesc) -> Choice | None:
     """Choose our own kernels for a product of a layer; None if none supports it."""
-    return _OWN_CHOICES.choose(desc)
+    return _OWN_KERNELS.choose(desc)
 
 
 def kernel_code(choice: Choice) -> int:

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     SecondOrder = Linear | Flat | Formula | Rewrite | Refused
 
 # (operator, keyword) pairs with a warning already shown
-_warned_keywords: set[tuple[str | None, str]] = set()
+_warned_keywords: set[tuple[str | None, str]] = set()  # (operator, keyword) pairs
 
 # Attributes that cache the use of a property; a changed copy must not inherit them.
-CACHE_ATTRIBUTES = ("_in_order", "_desc")
+CACHE_ATTRIBUTES = ("_in_order", "_desc")  # attributes that copies do not inherit
 
 
 class Registered:
@@ -344,10 +344,10 @@ class Registered:
             if operator is not None:
                 return operator
         if ctx.device_type == "gpu":
-            from .cuda import gpu_operator, has_form
+            from .cuda import create_gpu_operator, has_form
 
             if has_form(self) or not self.any_device:
-                return gpu_operator(self, ctx, in_shapes, in_types)
+                return create_gpu_operator(self, ctx, in_shapes, in_types)
         try:
             if ctx.device_type != "gpu" and self._is_converted(in_shapes, in_types):
                 from .half import float32_operator

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 # An array of `F`, a namespace of operators: mx.nd, or the same operators on symbols.
-Array: TypeAlias = Any
-Operators: TypeAlias = Any
+Array: TypeAlias = Any  # an array, or a Symbol
+Operators: TypeAlias = Any  # mx.nd, or the same operators on symbols
 
 
-class Linear(NamedTuple):
+class Linear(NamedTuple):  # second-order rule of a linear operator
     """The operator is linear in its inputs: its gradient is the transpose, and the transpose of
     that is the operator itself.
 
@@ -32,11 +32,11 @@ class Linear(NamedTuple):
     affine: bool = False
 
 
-class Flat(NamedTuple):
+class Flat(NamedTuple):  # second-order rule: the derivative is piecewise constant
     """The gradient multiplies by a factor that is constant almost everywhere."""
 
 
-class Formula(NamedTuple):
+class Formula(NamedTuple):  # second-order rule: the gradient by other operators
     """The gradient is given in terms of other operators.
 
     gradients: ``gradients(p, F, g, x, y)``: the property, ``mx.nd``, the gradients of the visible
@@ -47,7 +47,7 @@ class Formula(NamedTuple):
     gradients: Callable[..., Any]
 
 
-class Rewrite(NamedTuple):
+class Rewrite(NamedTuple):  # second-order rule: the operator by other operators
     """The operator is rewritten in terms of others, whose gradients then apply.
 
     outputs: ``outputs(p, F, x, aux, training)``: the property, ``mx.nd``, the inputs, the auxiliary
@@ -58,7 +58,7 @@ class Rewrite(NamedTuple):
     outputs: Callable[..., Any]
 
 
-class Refused(NamedTuple):
+class Refused(NamedTuple):  # second-order rule: raise GradientError
     """The operator has a gradient but no second one: ``create_graph=True`` raises GradientError.
 
     reason: Why, a sentence.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .parameters import Field
 
 _PARAMETER = inspect.Parameter
-_PYTHON_KINDS = {
+_PYTHON_KINDS = {  # MXNet's word for a type -> Python's
     "Shape(tuple)": "tuple of int",
     "tuple of <float>": "tuple of float",
     "boolean": "bool",
@@ -103,7 +103,7 @@ def python_signature(entry: OpEntry, tail: Sequence[str] = ("out", "name")) -> i
     place = name_only if what.variable else _PARAMETER.POSITIONAL_OR_KEYWORD
     parameters: dict[str, inspect.Parameter] = {}
 
-    def add(name: str, kind: Any) -> None:
+    def add_parameter(name: str, kind: Any) -> None:
         default = what.fields[name].default if name in what.fields else None
         default = None if default is REQUIRED else default
         parameters.setdefault(name, _PARAMETER(name, kind, default=default))
@@ -111,14 +111,14 @@ def python_signature(entry: OpEntry, tail: Sequence[str] = ("out", "name")) -> i
     if what.variable:
         parameters["data"] = _PARAMETER("data", _PARAMETER.VAR_POSITIONAL)
     for name in (*what.inputs[: what.listed], *what.positional):
-        add(name, place)
+        add_parameter(name, place)
     if what.variable:
         for name in what.fields:
-            add(name, place)
+            add_parameter(name, place)
     for name in tail:
-        add(name, place)
+        add_parameter(name, place)
     for name in (*what.inputs, *what.fields):
-        add(name, name_only)
+        add_parameter(name, name_only)
     parameters["kwargs"] = _PARAMETER("kwargs", _PARAMETER.VAR_KEYWORD)
     return inspect.Signature(list(parameters.values()))
 

@@ -46,7 +46,7 @@ class SparseRule(NamedTuple):
     needs_dense: bool = False
 
 
-def on_values(keeps_zero: Callable[[Any], bool] | None = None) -> SparseRule:
+def values_rule(keeps_zero: Callable[[Any], bool] | None = None) -> SparseRule:
     """The rule of an elementwise operator of one input: sparse where ``f(0) = 0``.
 
     keeps_zero: ``keeps_zero(prop)``: whether ``f(0) = 0``; always if None.
@@ -55,12 +55,12 @@ def on_values(keeps_zero: Callable[[Any], bool] | None = None) -> SparseRule:
     def result_stype(prop: Registered, stypes: Sequence[str]) -> str:
         return stypes[0] if keeps_zero is None or keeps_zero(prop) else DENSE
 
-    def form(S: Any, entry: OpEntry, prop: Registered, inputs: Any, params: Any) -> Any:
+    def compute_output(S: Any, entry: OpEntry, prop: Registered, inputs: Any, params: Any) -> Any:
         if keeps_zero is None or keeps_zero(prop):
             return S.convert.apply_to_values(entry, inputs[0], params)
         return None
 
-    return SparseRule(result_stype, form)
+    return SparseRule(result_stype, compute_output)
 
 
 def creates_sparse(prop: Registered | type[Registered]) -> bool:

@@ -28,7 +28,7 @@ from ..base.dtype import NAMES
 from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
 
 # Number of states of each rule: of all rules, and of the rules that also run on GPUs.
-_STATE_COUNTS = {rule: n for rule, (n, _, _) in update_rules().items()}
+_STATE_COUNTS = {rule: n for rule, (n, _, _) in update_rules().items()}  # rule -> number of states
 _GPU_STATE_COUNTS = {rule: n for rule, (n, on_gpus, _) in update_rules().items() if on_gpus}
 
 
@@ -54,13 +54,13 @@ cdef extern from "common/row_prefetch.h" namespace "cynet" nogil:
     void prefetch_row "cynet::prefetch_row<true>"(const void* row, int64_t n_bytes) noexcept
 
 
-cdef struct Partition:
+cdef struct ItemPartition:  # a group of items, updated in parts by threads
     UpdateTask* task
     size_t first, last  # items
     int64_t parts
 
 
-cdef struct NormSums:
+cdef struct NormSumTask:  # norms to compute, from a block on
     UpdateTask* task
     int64_t first  # block
 
@@ -77,7 +77,7 @@ cdef int _run_on_host(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef UpdateTask* task = <UpdateTask*>arg
     cdef FusedUpdate* joined = task.joined
     cdef UpdateItem* item
-    cdef Partition shares
+    cdef ItemPartition shares
     cdef size_t i
     if joined.apart:
         for i in range(joined.items.size()):
@@ -89,7 +89,7 @@ cdef int _run_on_host(void* arg, RunContext* run_ctx) except -1 nogil:
         while shares.last < joined.items.size():
             shares.first, shares.last = shares.last, _end_of_group(joined, shares.last)
             _apply_norm_rates(task, shares.first, shares.last)
-            shares.parts = threads_for(_changed_elements(task, shares.first, shares.last))
+            shares.parts = threads_for(_count_changed(task, shares.first, shares.last))
             parallel_ranges(<int>shares.parts, shares.parts, _update_parts, &shares)
     return 0
 
@@ -111,37 +111,37 @@ cdef void _apply_norm_rates(UpdateTask* task, size_t first, size_t last) noexcep
     """Set learning rates of items `first` to `last` by their norms, if the rule uses norms. Partial
     sums are those of blocks, whatever the number of threads."""
     cdef FusedUpdate* joined = task.joined
-    cdef NormSums norms
+    cdef NormSumTask norms
     cdef int64_t blocks, block
     cdef double weight, other
     cdef size_t i
     if joined.rate == NULL:
         return
     norms.task, norms.first = task, joined.items[first].blocks_before
-    blocks = _blocks_up_to(&joined.items[last - 1]) - norms.first
-    parallel_ranges(threads_for(blocks * NORM_BLOCK), blocks, _sum_blocks, &norms)
+    blocks = _block_count_up_to(&joined.items[last - 1]) - norms.first
+    parallel_ranges(threads_for(blocks * NORM_BLOCK), blocks, _sum_block_squares, &norms)
     for i in range(first, last):
         weight = other = 0
-        for block in range(joined.items[i].blocks_before, _blocks_up_to(&joined.items[i])):
+        for block in range(joined.items[i].blocks_before, _block_count_up_to(&joined.items[i])):
             weight += joined.squares[2 * block]
             other += joined.squares[2 * block + 1]
         task.params[i].lr *= joined.rate(task.params[i], weight, other)
 
 
-cdef inline int64_t _blocks_up_to(const UpdateItem* item) noexcept nogil:
+cdef inline int64_t _block_count_up_to(const UpdateItem* item) noexcept nogil:
     return item.blocks_before + (item.size + NORM_BLOCK - 1) // NORM_BLOCK
 
 
-cdef void _sum_blocks(void* arg, int64_t begin, int64_t end) noexcept nogil:
-    cdef UpdateTask* task = (<NormSums*>arg).task
-    cdef int64_t before = (<NormSums*>arg).first, block, at, n
+cdef void _sum_block_squares(void* arg, int64_t begin, int64_t end) noexcept nogil:
+    cdef UpdateTask* task = (<NormSumTask*>arg).task
+    cdef int64_t before = (<NormSumTask*>arg).first, block, at, n
     cdef double step[NORM_BLOCK]
     cdef double* squares = task.joined.squares.data()
     cdef UpdateArrays part
     cdef UpdateItem* item
     cdef size_t i = 0
     for block in range(before + begin, before + end):
-        while block >= _blocks_up_to(&task.joined.items[i]):
+        while block >= _block_count_up_to(&task.joined.items[i]):
             i += 1
         item = &task.joined.items[i]
         at = (block - item.blocks_before) * NORM_BLOCK
@@ -158,7 +158,7 @@ cdef void _sum_blocks(void* arg, int64_t begin, int64_t end) noexcept nogil:
             item.exact, part.weight if item.master < 0 else part.state[item.master], n)
 
 
-cdef int64_t _changed_elements(const UpdateTask* task, size_t first, size_t last) noexcept nogil:
+cdef int64_t _count_changed(const UpdateTask* task, size_t first, size_t last) noexcept nogil:
     """Estimate how many elements the step changes, without rows that have no gradient."""
     cdef const UpdateItem* item
     cdef const RowSet* rows
@@ -166,12 +166,12 @@ cdef int64_t _changed_elements(const UpdateTask* task, size_t first, size_t last
     cdef size_t i
     for i in range(first, last):
         item = &task.joined.items[i]
-        rows = _rows_of(task, i)
+        rows = _changed_row_set(task, i)
         changed += item.size if rows == NULL else rows.maximum.load() * rows.length // item.width
     return changed
 
 
-cdef inline const RowSet* _rows_of(const UpdateTask* task, size_t i) noexcept nogil:
+cdef inline const RowSet* _changed_row_set(const UpdateTask* task, size_t i) noexcept nogil:
     """Return the set of rows of the i-th weight that may change, or NULL for all."""
     cdef const UpdateItem* item = &task.joined.items[i]
     cdef const RowSet* rows = item.grad.rows.load()
@@ -182,8 +182,8 @@ cdef inline const RowSet* _rows_of(const UpdateTask* task, size_t i) noexcept no
     return rows
 
 
-cdef inline const RowSet* _known_rows_of(const UpdateTask* task, size_t i) noexcept nogil:
-    cdef const RowSet* rows = _rows_of(task, i)
+cdef inline const RowSet* _known_row_set(const UpdateTask* task, size_t i) noexcept nogil:
+    cdef const RowSet* rows = _changed_row_set(task, i)
     return rows if rows != NULL and are_rows_known(task.joined.items[i].grad) else NULL
 
 
@@ -194,19 +194,19 @@ cdef void _update_parts(void* arg, int64_t begin, int64_t end) noexcept nogil:
     that a core finds its rows in its cache. If only few rows of a gradient are not zero, the parts
     are ranges of those. Small weights are shared out as if they were one array.
     """
-    cdef UpdateTask* task = (<Partition*>arg).task
-    cdef int64_t parts = (<Partition*>arg).parts
+    cdef UpdateTask* task = (<ItemPartition*>arg).task
+    cdef int64_t parts = (<ItemPartition*>arg).parts
     cdef int64_t part, before, small = 0
-    cdef size_t i, first = (<Partition*>arg).first, last = (<Partition*>arg).last
+    cdef size_t i, first = (<ItemPartition*>arg).first, last = (<ItemPartition*>arg).last
     cdef UpdateItem* items = task.joined.items.data()
     cdef const RowSet* rows
     for i in range(first, last):
-        if not _is_large(&items[i], parts) and _known_rows_of(task, i) == NULL:
+        if not _is_large(&items[i], parts) and _known_row_set(task, i) == NULL:
             small += items[i].size
     for part in range(begin, end):
         before = 0
         for i in range(first, last):
-            rows = _known_rows_of(task, i)
+            rows = _known_row_set(task, i)
             if rows != NULL:
                 _update_rows(task, i, rows, part, parts)
             elif _is_large(&items[i], parts):
@@ -227,7 +227,7 @@ cdef void _update_part(UpdateTask* task, size_t i, int64_t begin, int64_t end) n
     cdef const UpdateItem* item = &task.joined.items[i]
     cdef int64_t first = _floor_to_block(begin, item.size), last = _floor_to_block(end, item.size)
     if first < last:
-        _update_span(task, i, first, last)
+        _update_elements(task, i, first, last)
 
 
 cdef void _update_rows(UpdateTask* task, size_t i, const RowSet* rows, int64_t part,
@@ -250,12 +250,12 @@ cdef void _update_rows(UpdateTask* task, size_t i, const RowSet* rows, int64_t p
                     prefetch_row(<const char*>item.arrays.grad + ahead * rows.length, rows.length)
                     ahead = next_marked_row(bits, ahead + 1, last)
                 n += 1
-            _update_span(task, i, row * length, (row + n) * length)
+            _update_elements(task, i, row * length, (row + n) * length)
             row = next_marked_row(bits, row + n, last)
         first += parts * ROWS_TOGETHER
 
 
-cdef void _update_span(UpdateTask* task, size_t i, int64_t first, int64_t last) noexcept nogil:
+cdef void _update_elements(UpdateTask* task, size_t i, int64_t first, int64_t last) noexcept nogil:
     cdef UpdateItem* item = &task.joined.items[i]
     cdef UpdateArrays part = _arrays_from(item, first)
     run_update(item.loop, &task.params[i], &part, last - first)
@@ -345,7 +345,7 @@ cdef class JoinedUpdate(UpdateStep):
 
     def __cinit__(self):
         self.joined = new FusedUpdate()
-        self.put, self.free_task = launch_update, free_task
+        self.queue_launches, self.free_task = launch_update, free_task
         init_recording(&self.joined.recording, False)
 
     def __dealloc__(self):
@@ -382,11 +382,11 @@ cdef class JoinedUpdate(UpdateStep):
             if multi_precision and weight.blob.dtype in (kFloat16, kBfloat16):
                 state, master = state if copy_is_last else state[::-1]
                 master = _as_ndarray(master, "float32 copy")
-            own = _states_of(state)
+            own = _flat_states(state)
             if len(own) != known[rule]:
                 raise ArgumentError(f"update rule '{rule}' takes {known[rule]} states for a"
                                     f" weight, got {len(own)}")
-            _check_alike(weight, grad, "gradient", weight.blob.dtype)
+            _check_match(weight, grad, "gradient", weight.blob.dtype)
             if weight.blob.dev_type == kGPU and weight.context != weights[0].context:
                 raise ArgumentError(f"update: weights are on {weights[0].context} and"
                                     f" {weight.context}; update each device's on their own")
@@ -404,7 +404,7 @@ cdef class JoinedUpdate(UpdateStep):
                 raise ArgumentError(f"update: rates by norms are the CPU's, a weight is on"
                                     f" {weight.context}")
             if weight.blob.dev_type == kGPU:
-                item.kernel = _find_kernel(weight, rule, master is not None)
+                item.kernel = _find_update_kernel(weight, rule, master is not None)
             item.arrays.weight = item.arrays.out = weight.blob.data
             item.arrays.grad, item.grad = grad.blob.data, grad.chunk
             item.skips_zero_gradient = master is None and skips_zero_gradients(name)
@@ -416,21 +416,21 @@ cdef class JoinedUpdate(UpdateStep):
                 item.arrays.state[i] = NULL
             for i, each in enumerate(own):
                 array = _as_ndarray(each, "state")
-                _check_alike(weight, array, "state",
+                _check_match(weight, array, "state",
                              weight.blob.dtype if master is None else kFloat32)
                 item.arrays.state[i] = array.blob.data
                 item.state_width[i] = <int>dtype_size(array.blob.dtype)
                 written.insert(array.chunk.var)
                 arrays_written += 1
             if master is not None:
-                _check_alike(weight, master, "float32 copy", kFloat32)
+                _check_match(weight, master, "float32 copy", kFloat32)
                 item.master, item.exact = len(own), kFloat32
                 item.arrays.state[item.master] = master.blob.data
                 item.state_width[item.master] = <int>dtype_size(kFloat32)
                 written.insert(master.chunk.var)
                 arrays_written += 1
             item.blocks_before = blocks
-            blocks = _blocks_up_to(&item)
+            blocks = _block_count_up_to(&item)
             self.joined.items.push_back(item)
         if norm is not None:
             self.joined.squares.resize(2 * blocks)
@@ -451,7 +451,7 @@ cdef class JoinedUpdate(UpdateStep):
     cdef int _push_flags(self, const UpdateTask* task) noexcept nogil:
         if self.dev_type == kGPU:
             return kInline  # only launches kernels
-        cdef int64_t changed = _changed_elements(task, 0, task.joined.items.size())
+        cdef int64_t changed = _count_changed(task, 0, task.joined.items.size())
         return kInline if changed <= INLINE_UPDATE_ELEMENTS else kNormal
 
     def is_made_for(self, list weights, list grads, list states):
@@ -527,7 +527,7 @@ cdef NDArrayBase _as_ndarray(object value, str what):
     return value
 
 
-cdef void* _find_kernel(NDArrayBase weight, str rule, bint master) except NULL:
+cdef void* _find_update_kernel(NDArrayBase weight, str rule, bint master) except NULL:
     kind = _CUDA_TYPES[weight.blob.dtype]
     exact = "double" if kind == "double" else "float"
     of_states, word = ("float", "true") if master else (kind, "false")
@@ -536,7 +536,7 @@ cdef void* _find_kernel(NDArrayBase weight, str rule, bint master) except NULL:
     return <void*><size_t>found.address
 
 
-cdef int _check_alike(NDArrayBase weight, NDArrayBase other, str what, int dtype) except -1:
+cdef int _check_match(NDArrayBase weight, NDArrayBase other, str what, int dtype) except -1:
     if is_on_host(&weight.blob) != is_on_host(&other.blob) or (
             weight.blob.dev_type == kGPU and weight.blob.dev_id != other.blob.dev_id):
         raise ArgumentError(f"update: a weight is on {weight.context}, its {what} on"
@@ -550,7 +550,7 @@ cdef int _check_alike(NDArrayBase weight, NDArrayBase other, str what, int dtype
     return 0
 
 
-cdef tuple _states_of(object state):
+cdef tuple _flat_states(object state):
     if state is None:
         return ()
     if not isinstance(state, (tuple, list)):

@@ -135,7 +135,7 @@ class Adafactor(Optimizer):
 
     def _rates_of_next_step(self, index):
         """Count a step; return its learning rate, weight decay, and the weight of new squares."""
-        lr, wd, step = self._begin_step(index)
+        lr, wd, step = self._count_and_get_rates(index)
         return min(lr, step**-0.5) if self.relative_step else lr, lr * wd, step**self.decay_rate
 
     def _update_by_operators(self, index, weight, grad, state):

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from ..typing import NDArray, State
 
 # A decay of 1 would divide by 0; above 1, the root does not exist.
-_DECAY_RANGE = number(0, 1)
-_FTRL_DEFAULT_RATE = 0.1
+_DECAY_RANGE = number(0, 1)  # check of a decay
+_FTRL_DEFAULT_RATE = 0.1  # learning rate
 
 
 @register

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 OPTIMIZERS = Registry("optimizer", ignore_case=True)
 
 # Methods that a joint step of several weights calls only if a user overrides them.
-STEP_METHODS = frozenset(
+STEP_METHODS = frozenset(  # not called by joint steps
     (
         "update",
         "update_multi_precision",
@@ -370,7 +370,7 @@ class Optimizer(OptimizerRepr):
         [[0.5], [1.0, 1.0]]
         """
         update = self.update_multi_precision
-        if self.has_own("_set_current_context") and weights:
+        if self.has_override("_set_current_context") and weights:
             self._set_current_context(weights[0].context.device_id)
         maximum = self.aggregate_num
         if maximum <= 0:
@@ -383,10 +383,10 @@ class Optimizer(OptimizerRepr):
                 [states[i] for i in positions],
             )
 
-    def has_own(self, *names: str) -> bool:
+    def has_override(self, *names: str) -> bool:
         """Return whether a user has overridden one of these methods, in the class or the object.
 
-        >>> create("sgd").has_own("update", "_get_lr")
+        >>> create("sgd").has_override("update", "_get_lr")
         False
 
         Parameters
@@ -527,7 +527,7 @@ class Optimizer(OptimizerRepr):
                 maximum = count
         self.num_update = maximum
 
-    def _multiplier(self, index, table, attribute):
+    def _weight_factor(self, index, table, attribute):
         if index in self.param_dict:
             return getattr(self.param_dict[index], attribute)
         if index in table:
@@ -543,7 +543,7 @@ class Optimizer(OptimizerRepr):
         if not self.lr_mult and not self.param_dict:
             return [lr] * len(indices)
         return [
-            lr * own.get(i, 1.0) * self._multiplier(i, self.lr_mult, "lr_mult") for i in indices
+            lr * own.get(i, 1.0) * self._weight_factor(i, self.lr_mult, "lr_mult") for i in indices
         ]
 
     def _get_wd(self, index):
@@ -553,9 +553,9 @@ class Optimizer(OptimizerRepr):
         wd, own = self.wd, self._group_decays
         if wd == 0 and not own:
             return [0.0] * len(indices)
-        return [own.get(i, wd) * self._multiplier(i, self.wd_mult, "wd_mult") for i in indices]
+        return [own.get(i, wd) * self._weight_factor(i, self.wd_mult, "wd_mult") for i in indices]
 
-    def _begin_step(self, index):
+    def _count_and_get_rates(self, index):
         """Count an update of `index`; return (learning rate, weight decay, update count)."""
         self._update_count(index)
         return self._get_lr(index), self._get_wd(index), self._index_update_count[index]

@@ -56,7 +56,7 @@ class GroupAdaGrad(Optimizer):
         return nd.zeros((weight.shape[0], 1), ctx=weight.context, dtype=weight.dtype)
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
-        lr, wd, _ = self._begin_step(index)
+        lr, wd, _ = self._count_and_get_rates(index)
         if wd:
             raise ArgumentError(f"GroupAdaGrad: expected wd=0, got wd={wd} for {index!r}")
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient

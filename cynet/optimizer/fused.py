@@ -77,7 +77,7 @@ class FusedOptimizer(Optimizer):
     ) -> None:
         if (
             isinstance(index, (list, tuple))
-            and not self.has_own("update")
+            and not self.has_override("update")
             and self._can_fuse_updates(weight)
         ):
             arrays = list(weight), list(grad), list(state)
@@ -193,7 +193,7 @@ class FusedOptimizer(Optimizer):
         """Return learning rates and weight decays by the methods that a user overrides."""
         found = []
         for one, several in (("_get_lr", "_get_lrs"), ("_get_wd", "_get_wds")):
-            if self._asks_for_lists and (self.has_own(several) or not self.has_own(one)):
+            if self._asks_for_lists and (self.has_override(several) or not self.has_override(one)):
                 found.append(getattr(self, several)(indices))
             else:
                 found.append([getattr(self, one)(index) for index in indices])

@@ -15,12 +15,12 @@ from .fused import FusedOptimizer
 if TYPE_CHECKING:
     from ..typing import NDArray, State
 
-_DECAY_RANGE = number(0, 1)
+_DECAY_RANGE = number(0, 1)  # check of a decay
 _NUMBER_OR_NONE = Kind(lambda v: v is None or number().fits(v), "a finite number or None")
 _WARMUP_STRATEGIES = ("linear", "power2", "sqrt", "lars")
 
 
-def _norm(array):
+def _float32_norm(array):
     """Return the 2-norm of all entries as a float32 array (1,), without waiting for it."""
     return nd.norm(array.astype("float32"))
 
@@ -111,7 +111,7 @@ class LAMB(FusedOptimizer):
         if self._can_fuse_updates([weight]):
             super().update(index, weight, grad, state)
             return
-        lr, wd, step = self._begin_step(index)
+        lr, wd, step = self._count_and_get_rates(index)
         mean, square = state
         grad = self._prepare_gradient(grad)
         mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
@@ -121,7 +121,7 @@ class LAMB(FusedOptimizer):
             first = mean / (1 - self.beta1**step)
             second = square / (1 - self.beta2**step)
         move = first / (nd.sqrt(second) + self.epsilon) + wd * weight
-        length, size = _norm(weight), _norm(move)
+        length, size = _float32_norm(weight), _float32_norm(move)
         if self.lower_bound is not None:
             length = nd.maximum(length, self.lower_bound)
         if self.upper_bound is not None:
@@ -205,7 +205,7 @@ class LARS(FusedOptimizer):
 
     def _trust_ratio(self, weight, grad, wd):
         """Return the weight's own factor of the learning rate, an array (1,)."""
-        length, slope = _norm(weight), _norm(grad) * abs(self.rescale_grad)
+        length, slope = _float32_norm(weight), _float32_norm(grad) * abs(self.rescale_grad)
         below = slope + wd * length + self.eps
         known = length * slope > 0
         return nd.where(known, self.eta * length / below, nd.ones_like(length))
@@ -226,7 +226,7 @@ class LARS(FusedOptimizer):
         if self._can_fuse_updates([weight]):
             super().update(index, weight, grad, state)
             return
-        lr, wd, _ = self._begin_step(index)
+        lr, wd, _ = self._count_and_get_rates(index)
         momentum = self._step_momentum()
         move = lr * (self._prepare_gradient(grad) + wd * weight)
         if self._has_trust_ratio(index):
@@ -348,7 +348,7 @@ class LBSGD(FusedOptimizer):
         return 1.0 + (self.batch_scale - 1) * rise[self.warmup_strategy]
 
     def _lars_factor(self, weight, grad, wd):
-        length, slope = _norm(weight) ** 2, _norm(grad) ** 2
+        length, slope = _float32_norm(weight) ** 2, _float32_norm(grad) ** 2
         return nd.clip(nd.sqrt(length / (slope + wd * length + 1e-18)), 0.01, 100.0)
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:

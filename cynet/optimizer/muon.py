@@ -111,7 +111,7 @@ class Muon(Optimizer):
         return zeros() if len(weight.shape) > 1 else (zeros(), zeros())
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
-        lr, wd, step = self._begin_step(index)
+        lr, wd, step = self._count_and_get_rates(index)
         dtype = _state_dtype(weight.dtype)
         exact, grad = weight.astype(dtype), self._prepare_gradient(dense_of(grad).astype(dtype))
         if len(weight.shape) > 1:

@@ -23,7 +23,7 @@ from .state_file import pack_states, restore_optimizer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_ARRAY_CLASS_NAMES = ("NDArray", "ndarray", "RowSparseNDArray", "CSRNDArray")
+_ARRAY_CLASS_NAMES = ("NDArray", "ndarray", "RowSparseNDArray", "CSRNDArray")  # MXNet's
 _PARAMS_HEADER = struct.pack("<QQQ", 0x112, 0, 1)  # header of a .params file with one array
 _MAX_DEPTH = 8  # levels of nested states
 _EXTRA_STATES = {"LBSGD": "lbmult", "DCASGD": "weight_previous"}  # attributes with values
@@ -101,7 +101,7 @@ def read_states(content: bytes, names: Sequence[str] | None = None) -> tuple[dic
             raise ArgumentError(f"there are states of {len(states)} parameters, got {shown(names)}")
         known = dict(enumerate(names)) if names is not None else {key: key for key in states}
         states = {known[key]: state for key, state in states.items()}
-        return states, None if optimizer is None else _optimizer_of_record(optimizer, known)
+        return states, None if optimizer is None else _optimizer_from_record(optimizer, known)
     except CynetError:
         raise
     except Exception as error:  # a malformed pickle may raise anything
@@ -151,7 +151,7 @@ def _check_state(state, depth, left):
     return array
 
 
-def _optimizer_of_record(record, known):
+def _optimizer_from_record(record, known):
     name = type(record).__name__
     if getattr(record, "kind", None) != "optimizer":
         raise FormatError(f"expected an optimizer beside the states, got {shown(record)}")

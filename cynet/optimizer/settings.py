@@ -7,7 +7,7 @@ from ..base.errors import ArgumentTypeError, shown, warn_user
 from ..base.other_names import keyword_hint
 
 _DEFAULT_BASE_LR = 0.01  # default `base_lr` of mx.lr_scheduler
-_OPTIONAL_NUMBERS = ("learning_rate", "clip_gradient", "clip_weights")
+_OPTIONAL_NUMBERS = ("learning_rate", "clip_gradient", "clip_weights")  # settings that may be None
 
 
 def check_real(what, value):
@@ -27,7 +27,7 @@ def check_settings(klass, args, kwargs):
     class has (with the near ones), and of anything but a number where one of cynet's own classes
     takes a number.
     """
-    known, numbers, order = _accepted_settings(klass)
+    known, numbers, order = _inspect_constructors(klass)
     given = {**dict(zip(order, args)), **kwargs}
     for name, value in given.items():
         if name not in known:
@@ -78,11 +78,11 @@ def warn_of_two_rates(name, rate, scheduler, given=True, schedule_counts=False):
 
 def accepted_settings(klass):
     """Return the names of all constructor parameters of an optimizer class."""
-    return _accepted_settings(klass)[0]
+    return _inspect_constructors(klass)[0]
 
 
 @functools.cache
-def _accepted_settings(klass):
+def _inspect_constructors(klass):
     """Return (names, names of numeric settings, names by position) of a class's parameters."""
     known, numbers, order = {}, set(), None
     for owner in klass.__mro__:

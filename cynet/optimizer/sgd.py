@@ -212,7 +212,7 @@ class SGLD(Optimizer):
     _takes_lists = False
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
-        lr, wd, _ = self._begin_step(index)
+        lr, wd, _ = self._count_and_get_rates(index)
         grad = self._prepare_gradient(grad) + wd * weight
         noise = nd.random.normal(
             0, math.sqrt(lr), shape=weight.shape, dtype=weight.dtype, ctx=weight.context
@@ -252,7 +252,7 @@ class DCASGD(Optimizer):
         return zeros_like(weight) if self.momentum != 0.0 else None, weight.copy()
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
-        lr, wd, _ = self._begin_step(index)
+        lr, wd, _ = self._count_and_get_rates(index)
         grad = self._prepare_gradient(grad)
         momentum, previous = state
         change = -lr * (grad + wd * weight + self.lamda * grad * grad * (weight - previous))

@@ -1,7 +1,7 @@
-"""Snapshot: the present state of an optimizer and its Updaters, for restoring it later."""
+"""OptimizerSnapshot: the present state of an optimizer and its Updaters, for restoring it later."""
 
 
-class Snapshot:
+class OptimizerSnapshot:
     """A copy of the states, counts and numbers of Updaters that share one optimizer.
 
     updaters: list of Updater

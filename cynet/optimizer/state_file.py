@@ -21,14 +21,14 @@ from ..base.errors import ArgumentTypeError, CynetError, FormatError, shown
 from ..base.files import append_checksum, content_size, open_checked, open_for_reading
 from ..base.kinds import checked_settings, count, number, read_json, settings_of
 from ..base.overrides import is_internal
-from ..ndarray.serialization import BytesFile, load_from, params_chunks
+from ..ndarray.serialization import BytesFile, load_arrays_from, params_chunks
 from .base import OPTIMIZERS
 
 # First bytes of files: present; older, with the float32 copy first; older, without checksum.
 _MAGIC_NUMBER, _MAGIC_COPY_FIRST, _MAGIC_NO_CHECKSUM = b"CYNSTAT3", b"CYNSTAT2", b"CYNSTAT1"
 _MAX_NESTING_DEPTH = 8  # maximum levels of nested states
 _COUNT_KIND, _NUMBER_KIND = count(), number()  # checks of values in a file
-_TABLE_CHECKS = {
+_TABLE_CHECKS = {  # table of an optimizer -> check of a value
     "idx2name": lambda value: isinstance(value, str),
     "lr_mult": _NUMBER_KIND.fits,
     "wd_mult": _NUMBER_KIND.fits,
@@ -92,10 +92,10 @@ def read_state_file(path, user=None):
     """Return (states, optimizer or None) from a file, without a copy of its bytes."""
     with open_checked(path) as (file, size, whole):
         header, end = _read_header(file, size, path, whole)
-        return _build_states(header, load_from(file, f"{path}", end, size), path, user)
+        return _build_states(header, load_arrays_from(file, f"{path}", end, size), path, user)
 
 
-def check_file(path):
+def check_state_file(path):
     """Raise an error if a file is damaged."""
     with open_checked(path) as (file, size, whole):
         _read_header(file, size, path, whole)
@@ -197,14 +197,14 @@ def _describe_optimizer(optimizer):
             for device, counts in optimizer._all_index_update_counts.items()
         ],
         **{name: list(getattr(optimizer, name).items()) for name in _TABLE_CHECKS},
-        **_group_tables_of(optimizer),
+        **_list_group_tables(optimizer),
         "lr_scheduler": None
         if scheduler is None
         else {"name": type(scheduler).__name__, "settings": settings_of(scheduler)},
     }
 
 
-def _group_tables_of(optimizer):
+def _list_group_tables(optimizer):
     found = {}
     for table in _GROUP_TABLES:
         pairs = [[k, v] for k, v in getattr(optimizer, table).items() if isinstance(k, str)]

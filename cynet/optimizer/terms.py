@@ -9,7 +9,7 @@ from .. import random
 
 _MAX_BRIEF_TEXT = 100  # characters
 _SETTING_TYPES = int, float, str, bool, type(None)  # types of settings that can be compared
-_EXCLUDED_ATTRIBUTES = {
+_EXCLUDED_ATTRIBUTES = {  # not compared as settings
     "idx2name",
     "param_dict",
     "sym_info",

@@ -65,12 +65,12 @@ class Updater:
         if not isinstance(index, (list, tuple)):
             index, grad, weight = (index,), (grad,), (weight,)
         try:
-            states = self._states_of(index, weight)
+            states = self._weight_states(index, weight)
         except Exception as error:  # faster than a guarded function
             refuse(error, Updater.__call__, self, index, grad, weight)
         self.optimizer.update_all(index, weight, grad, states)
 
-    def joined(self, index, grad, weight):
+    def make_joined_update(self, index, grad, weight):
         """Return ``optimizer.joined_update`` of several weights: what a call would push.
 
         Parameters
@@ -89,14 +89,14 @@ class Updater:
         --------
         >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5))
         >>> weight = mx.nd.ones(2)
-        >>> joined, numbers = update.joined([0], [mx.nd.ones(2)], [weight])
+        >>> joined, numbers = update.make_joined_update([0], [mx.nd.ones(2)], [weight])
         >>> joined(*numbers)
         >>> weight.asnumpy()
         array([0.5, 0.5], dtype=float32)
         """
-        return self.optimizer.joined_update(index, weight, grad, self._states_of(index, weight))
+        return self.optimizer.joined_update(index, weight, grad, self._weight_states(index, weight))
 
-    def _states_of(self, index, weight):
+    def _weight_states(self, index, weight):
         states, synced = self.states, self.states_synced
         try:
             if False not in [synced[i] for i in index]:

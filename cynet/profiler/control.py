@@ -11,7 +11,7 @@ from ..base.files import write_atomically
 from ..base.kinds import to_index
 from ..engine import trace
 from ..ndarray import waitall
-from .tables import as_json, as_table, sorted_statistics
+from .tables import format_json, format_table, sorted_statistics
 from .trace_file import trace_events
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class _Settings:
         self.dumper = None
 
 
-_settings = _Settings()
-_lock = threading.RLock()
+_settings = _Settings()  # of this process
+_lock = threading.RLock()  # guards _settings
 
 
 def set_config(**kwargs: Any) -> None:
@@ -89,7 +89,7 @@ def set_config(**kwargs: Any) -> None:
             raise ArgumentTypeError(
                 f"profiler.set_config has no parameter {shown(name)}; it takes {', '.join(known)}"
             )
-    flags = {name: _check_flag(name, kwargs[name]) for name in _CONFIG_FLAGS if name in kwargs}
+    flags = {name: _convert_flag(name, kwargs[name]) for name in _CONFIG_FLAGS if name in kwargs}
     period = kwargs.get("dump_period", _settings.dump_period)
     if isinstance(period, bool) or not isinstance(period, (int, float)) or not period > 0:
         raise ArgumentError(
@@ -112,7 +112,7 @@ def set_config(**kwargs: Any) -> None:
             trace.choose_kinds(*(every or flags.get(name, True) for name in _PART_FLAGS))
 
 
-def _check_flag(name, value):
+def _convert_flag(name, value):
     if isinstance(value, (bool, int)) and value in (0, 1):
         return bool(value)
     raise ArgumentTypeError(f"profiler.set_config: {name} must be a bool, got {shown(value)}")
@@ -151,30 +151,30 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
         )
     _check_process("set_state", profile_process)
     if state == "run":
-        _start()
+        _start_recording()
         return
     try:
         waitall()
     finally:
-        _stop()
+        _stop_recording()
 
 
-def _start():
+def _start_recording():
     with _lock:
         if _settings.fresh:
             trace.clear(True)
             _settings.fresh = False
         _settings.paused = False
-        trace.set_running(True)
-        _dump_while_running()
+        trace.switch_tracing(True)
+        _update_dump_thread()
 
 
-def _stop(finished=False):
+def _stop_recording(finished=False):
     with _lock:
         _settings.paused = False
         _settings.fresh = _settings.fresh or finished
-        trace.set_running(False)
-        _dump_while_running()
+        trace.switch_tracing(False)
+        _update_dump_thread()
 
 
 def start() -> None:
@@ -237,7 +237,7 @@ def pause(profile_process: str = "worker") -> None:
     _check_process("pause", profile_process)
     with _lock:
         _settings.paused = trace.is_running() or _settings.paused
-        trace.set_running(False)
+        trace.switch_tracing(False)
 
 
 def resume(profile_process: str = "worker") -> None:
@@ -263,7 +263,7 @@ def resume(profile_process: str = "worker") -> None:
     with _lock:
         if _settings.paused:
             _settings.paused = False
-            trace.set_running(True)
+            trace.switch_tracing(True)
 
 
 def dump(finished: bool = True, profile_process: str = "worker") -> None:
@@ -296,7 +296,7 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
     _check_process("dump", profile_process)
     waitall()
     if finished:
-        _stop(True)
+        _stop_recording(True)
     _write_trace(_settings.filename)
 
 
@@ -341,7 +341,7 @@ def dumps(
             f"profiler.dumps: format must be 'table' or 'json', got {shown(format)}"
         )
     sums = sorted_statistics(sort_by, bool(ascending))
-    text = (as_table if format == "table" else as_json)(*sums)
+    text = (format_table if format == "table" else format_json)(*sums)
     if reset:
         trace.clear(False)
     return text
@@ -427,7 +427,7 @@ def set_kvstore_handle(handle: Any) -> None:
     """
 
 
-def _dump_while_running():
+def _update_dump_thread():
     """Start or stop the thread that writes the file, by the settings; the caller holds `_lock`."""
     wanted = _settings.continuous_dump and trace.is_running()
     if wanted and _settings.dumper is None:

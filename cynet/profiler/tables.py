@@ -7,7 +7,7 @@ from ..context import Context
 from ..engine import trace
 from .trace_file import operator_name
 
-_SORT_KEYS = {
+_SORT_KEYS = {  # value of sort_by -> sort key of a row
     "total": lambda row: row[2],
     "avg": lambda row: row[2] / row[1],
     "min": lambda row: row[3],
@@ -15,9 +15,9 @@ _SORT_KEYS = {
     "count": lambda row: row[1],
 }
 _TIME_COLUMNS = ("Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)")
-_VALUE_COLUMNS = ("Min Value", "Max Value", "Avg Value")
+_VALUE_COLUMNS = ("Min Value", "Max Value", "Avg Value")  # titles of counters' columns
 _MEMORY_COLUMNS = ("Min Use (kB)", "Max Use (kB)", "Avg Use (kB)")
-_FIRST_COLUMNS = ("Name", "Total Count")
+_FIRST_COLUMNS = ("Name", "Total Count")  # titles in all tables
 
 
 def sorted_statistics(sort_by, ascending):
@@ -74,7 +74,7 @@ def _scale_statistics(figures, unit):
     return [each / unit for each in (total, least, maximum, total / count)]
 
 
-def as_table(times, values, memory):
+def format_table(times, values, memory):
     """Return the text of `dumps`."""
     lines = ["", "Profile Statistics:", "\tTimes are in milliseconds, memory is in kB."]
     for kinds, heads, unit in (
@@ -104,7 +104,7 @@ def _format_columns(heads, rows):
         yield "    ".join([first, *others])
 
 
-def as_json(times, values, memory):
+def format_json(times, values, memory):
     """Return the tables as JSON: ``{"Time": {category: {name: statistics}}, ...}``."""
     found = {}
     for key, kinds, unit in (("Time", times, 1e6), ("Memory", memory, 1e3), ("Value", values, 1)):

@@ -6,10 +6,10 @@ import threading
 from ..context import Context
 from ..engine import trace
 
-_DURATION_KIND, _ASYNC_KIND, _MARKER_KIND, _COUNTER_KIND = (
+_DURATION_KIND, _ASYNC_KIND, _MARKER_KIND, _COUNTER_KIND = (  # kinds of records
     trace.kinds[k] for k in ("lasts", "along", "mark", "counter")
 )
-_SCOPE_CODES = {"process": "p", "thread": "t", "global": "g"}
+_SCOPE_CODES = {"process": "p", "thread": "t", "global": "g"}  # marker's scope -> code
 _HOST_PROCESS = 0  # process id of the host in the trace; GPU i is i + 1
 
 
@@ -30,7 +30,7 @@ def trace_events():
         events.append(_metadata_event("thread_name", _HOST_PROCESS, number, name))
         used = {}
         for row in rows:
-            gpu = _gpu_event(row)
+            gpu = _gpu_number(row)
             if gpu is not None and (gpu, number) not in gpus:
                 gpus.add((gpu, number))
                 events.append(_metadata_event("process_name", gpu + 1, 0, f"gpu({gpu})"))
@@ -47,7 +47,7 @@ def _metadata_event(what, process, thread, name):
     return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": {"name": name}}
 
 
-def _gpu_event(row):
+def _gpu_number(row):
     kind, number = row[8], row[9]
     return number if kind == Context.devstr2type["gpu"] else None
 
@@ -55,7 +55,7 @@ def _gpu_event(row):
 def _record_events(row, thread, used):
     """Return the trace events of a record; `used` has the last memory use of each device."""
     kind, name, node, category, backward, begin, end, value, dev_type, dev_id = row
-    gpu = _gpu_event(row)
+    gpu = _gpu_number(row)
     event = {
         "name": operator_name(name, backward),
         "cat": category,

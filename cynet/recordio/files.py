@@ -34,7 +34,7 @@ _open_files: weakref.WeakSet[MXRecordIO] = weakref.WeakSet()  # all files that m
 
 
 @atexit.register
-def _close_all():
+def _close_open_files():
     """Close open files at exit; after an exception, unfinished files are discarded."""
     failed = getattr(sys, "last_value", None) is not None and not hasattr(sys, "ps1")
     for each in list(_open_files):
@@ -151,7 +151,7 @@ class MXRecordIO:
             else:
                 try:
                     for each in self._new_files:
-                        each.finish()
+                        each.flush_to_disk()
                     with delay_interrupts():
                         self._publish_files()
                 finally:
@@ -211,7 +211,7 @@ class MXRecordIO:
         why = "was opened by another process: call reset first" if self.is_open else "is closed"
         raise StateError(f"{shown(self.uri)} {why}")
 
-    def _check_flag(self, flag):
+    def _require_flag(self, flag):
         if self.flag != flag:
             does = "writes" if self.flag == "w" else "reads"
             raise StateError(f"{shown(self.uri)} is open with flag {self.flag!r}: it only {does}")
@@ -252,17 +252,17 @@ class MXRecordIO:
         ArgumentTypeError
             `buf` is not bytes.
         """
-        self._check_flag("w")
+        self._require_flag("w")
         self._check_pid()
         if not isinstance(buf, (bytes, bytearray, memoryview)):
             raise ArgumentTypeError(f"a record is bytes, got {type(buf).__name__}")
         content = b"".join(frame_record(bytes(buf)))
         with self._lock:
             self._check_pid()  # checked again: another thread may have closed the file
-            self._write(0, content)
+            self._write_new_file(0, content)
             self._at += len(content)
 
-    def _write(self, which, content):
+    def _write_new_file(self, which, content):
         """Write bytes to one of the new files."""
         new = self._new_files[which]
         done, self._failed = self._failed, True  # Ctrl-C may leave a part of a record
@@ -282,7 +282,7 @@ class MXRecordIO:
         StateError
             If the file is closed, was opened by another process, or is being written.
         """
-        self._check_flag("r")
+        self._require_flag("r")
         self._check_pid()
         with self._lock:
             while True:
@@ -404,7 +404,7 @@ class MXIndexedRecordIO(MXRecordIO):
         >>> record.read()
         b'second'
         """
-        self._check_flag("r")
+        self._require_flag("r")
         self._check_pid(allow_reset=True)
         with self._lock:
             self._at = self._record_offset(idx)
@@ -424,7 +424,7 @@ class MXIndexedRecordIO(MXRecordIO):
         ...     record.tell()
         16
         """
-        self._check_flag("w")
+        self._require_flag("w")
         self._check_pid()
         return self._at
 
@@ -444,7 +444,7 @@ class MXIndexedRecordIO(MXRecordIO):
             When its offset is past the end of the file.
         FormatError
         """
-        self._check_flag("r")
+        self._require_flag("r")
         self._check_pid(allow_reset=True)
         own = vars(self)
         if self._of_user or "seek" in own or "read" in own:
@@ -471,7 +471,7 @@ class MXIndexedRecordIO(MXRecordIO):
         ArgumentError
             The key has a tab or an end of line.
         """
-        self._check_flag("w")
+        self._require_flag("w")
         self._check_pid()
         key = self.key_type(idx)
         text = str(key)
@@ -480,7 +480,7 @@ class MXIndexedRecordIO(MXRecordIO):
         with self._lock:
             at = self.tell()  # raises if another thread has closed the file
             self.write(buf)
-            self._write(1, f"{text}\t{at}\n".encode())
+            self._write_new_file(1, f"{text}\t{at}\n".encode())
             self.idx[key] = at
             self.keys.append(key)
 

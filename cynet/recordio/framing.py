@@ -13,13 +13,13 @@ from ..base.errors import ArgumentError, BoundsError, FormatError, StateError, f
 from ..base.files import file_name, open_for_reading
 
 MAGIC = 0xCED7230A  # first 4 bytes of each part of a record
-_MAGIC_BYTES = struct.pack("<I", MAGIC)
+_MAGIC_BYTES = struct.pack("<I", MAGIC)  # MAGIC as it is in files
 _MAX_PART_BYTES = (1 << 29) - 1  # bytes of a part
 _WHOLE_PART, _FIRST_PART, _MIDDLE_PART, _LAST_PART = range(4)  # kinds of parts
 _HEADER_STRUCT = struct.Struct("<II")  # header of a part: MAGIC; kind and length
 _READ_AHEAD_BYTES = 1 << 18  # read at once when records are read in sequence
 # larger records are read alone: with read-ahead much would be read twice
-_LARGE_RECORD_BYTES = _READ_AHEAD_BYTES // 4
+_LARGE_RECORD_BYTES = _READ_AHEAD_BYTES // 4  # nothing is read ahead of such a one
 _PADDING_BY_REMAINDER = (b"", b"\0\0\0", b"\0\0", b"\0")  # to a multiple of 4 bytes
 
 
@@ -50,7 +50,7 @@ def frame_record(data):
     return chunks
 
 
-class _Descriptor:
+class _FileDescriptor:
     """A file descriptor that is closed with its last reference: a thread can go on reading while
     another one closes the file, and never reads from a reused descriptor.
     """
@@ -78,7 +78,7 @@ class RecordFile:
         with open_for_reading(self.name) as file:  # refuses folders and devices
             if not file.seekable():
                 raise FormatError(f"{shown(self.name)}: records are read from files, not pipes")
-            self._open = _Descriptor(os.dup(file.fileno()))
+            self._open = _FileDescriptor(os.dup(file.fileno()))
         self.size = os.fstat(self._open.number).st_size
         self._block = 0, b""
         self._large = False  # whether the last record was large
@@ -86,7 +86,7 @@ class RecordFile:
     def close(self):
         self._open = None
 
-    def _open_reader(self):
+    def _require_descriptor(self):
         descriptor = self._open
         if descriptor is None:
             raise StateError(f"{shown(self.name)} is closed")
@@ -98,7 +98,7 @@ class RecordFile:
         inside = offset - start
         if inside >= 0 and inside + size <= len(block):
             return block[inside : inside + size]
-        descriptor = self._open_reader()
+        descriptor = self._require_descriptor()
         if offset + size > self.size:
             self.size = os.fstat(descriptor.number).st_size  # a writer may have appended records
             size = max(0, min(size, self.size - offset))
@@ -133,7 +133,7 @@ class RecordFile:
         if part > _LAST_PART:
             raise self._damage_error(offset, f"there is no part of kind {part}")
         if offset + 8 + length > self.size:
-            self.size = os.fstat(self._open_reader().number).st_size
+            self.size = os.fstat(self._require_descriptor().number).st_size
             if offset + 8 + length > self.size:
                 left = self.size - offset - 8
                 raise self._damage_error(offset, f"{length} bytes are said to follow, {left} do")

@@ -84,7 +84,7 @@ def pack(header: IRHeader | Sequence[Any], s: bytes) -> bytes:
     return head + numbers + bytes(s)
 
 
-HEADER_SIZE = _HEADER.size
+HEADER_SIZE = _HEADER.size  # bytes
 
 
 def read_header(beginning, length):

@@ -39,7 +39,7 @@ class _GatedCell(BaseRNNCell):
         h2h = symbol.FullyConnected(state, self._hW, self._hB, num_hidden=rows, name=f"{name}h2h")
         return i2h, h2h
 
-    def _next_prefix(self):
+    def _next_step_prefix(self):
         self._counter += 1
         return f"{self._prefix}t{self._counter}_"
 
@@ -70,7 +70,7 @@ class RNNCell(_GatedCell):
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Compute one step: (output, [h])."""
-        name = self._next_prefix()
+        name = self._next_step_prefix()
         i2h, h2h = self._gate_products(inputs, states[0], name)
         output = self._get_activation(i2h + h2h, self._activation, name=f"{name}out")
         return output, [output]
@@ -108,7 +108,7 @@ class LSTMCell(_GatedCell):
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Compute one step: (output, [h, c])."""
-        name = self._next_prefix()
+        name = self._next_step_prefix()
         i2h, h2h = self._gate_products(inputs, states[0], name)
         i, f, c, o = symbol.SliceChannel(i2h + h2h, num_outputs=4, name=f"{name}slice")
         i = symbol.Activation(i, act_type="sigmoid", name=f"{name}i")
@@ -159,7 +159,7 @@ class GRUCell(_GatedCell):
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Compute one step: (output, [h])."""
-        name = self._next_prefix()
+        name = self._next_step_prefix()
         i2h, h2h = self._gate_products(inputs, states[0], f"{name}_")
         i2h = symbol.SliceChannel(i2h, num_outputs=3, name=f"{name}_i2h_slice")
         h2h = symbol.SliceChannel(h2h, num_outputs=3, name=f"{name}_h2h_slice")

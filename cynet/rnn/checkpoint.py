@@ -23,7 +23,7 @@ __all__ = ["do_rnn_checkpoint", "load_rnn_checkpoint", "rnn_unroll", "save_rnn_c
 MAX_STEPS = 1_000_000  # limit of an unrolled graph, since a step has many nodes
 
 
-def _cell_list(cells):
+def _as_cell_list(cells):
     return [cells] if isinstance(cells, BaseRNNCell) else list(cells)
 
 
@@ -118,7 +118,7 @@ def save_rnn_checkpoint(
     >>> sorted(mx.nd.load("net-0001.params"))[:2]
     ['arg:lstm_l0_h2h_c_bias', 'arg:lstm_l0_h2h_c_weight']
     """
-    for cell in _cell_list(cells):
+    for cell in _as_cell_list(cells):
         arg_params = cell.unpack_weights(arg_params)
     save_checkpoint(prefix, epoch, symbol, arg_params, aux_params)
 
@@ -164,7 +164,7 @@ def load_rnn_checkpoint(
     [('lstm_l0_i2h_bias', (16,)), ('lstm_l0_i2h_weight', (16, 3))]
     """
     symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
-    for cell in _cell_list(cells):
+    for cell in _as_cell_list(cells):
         try:
             arg_params = cell.pack_weights(arg_params)
         except KeyError:

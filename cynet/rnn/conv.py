@@ -148,7 +148,7 @@ class BaseConvRNNCell(BaseRNNCell):
         )
         return i2h, h2h
 
-    def _next_prefix(self):
+    def _next_step_prefix(self):
         self._counter += 1
         return f"{self._prefix}t{self._counter}_"
 
@@ -224,7 +224,7 @@ class ConvRNNCell(_ConvCell):
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Compute one step: (output, [h])."""
-        name = self._next_prefix()
+        name = self._next_step_prefix()
         i2h, h2h = self._conv_forward(inputs, states, name)
         output = self._get_activation(i2h + h2h, self._activation, name=f"{name}out")
         return output, [output]
@@ -254,7 +254,7 @@ class ConvLSTMCell(_ConvCell):
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Compute one step: (output, [h, c])."""
-        name = self._next_prefix()
+        name = self._next_step_prefix()
         i2h, h2h = self._conv_forward(inputs, states, name)
         axis = self._conv_layout.find("C")
         i, f, c, o = symbol.SliceChannel(i2h + h2h, num_outputs=4, axis=axis, name=f"{name}slice")
@@ -288,7 +288,7 @@ class ConvGRUCell(_ConvCell):
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Compute one step: (output, [h])."""
-        name = self._next_prefix()
+        name = self._next_step_prefix()
         i2h, h2h = self._conv_forward(inputs, states, name)
         axis = self._conv_layout.find("C")
         settings = {"num_outputs": 3} if axis == 1 else {"num_outputs": 3, "axis": axis}

@@ -181,7 +181,7 @@ class FusedRNNCell(BaseRNNCell):
         ['gru_l0_h2h_weight', 'gru_l1_h2h_weight']
         """
 
-        def cell(prefix):
+        def make_cell(prefix):
             if self._mode == "lstm":
                 return LSTMCell(self._num_hidden, prefix=prefix)
             if self._mode == "gru":
@@ -191,9 +191,9 @@ class FusedRNNCell(BaseRNNCell):
 
         stack = SequentialRNNCell()
         for i in range(self._num_layers):
-            left = cell(f"{self._prefix}l{i}_")
+            left = make_cell(f"{self._prefix}l{i}_")
             if self._bidirectional:
-                right = cell(f"{self._prefix}r{i}_")
+                right = make_cell(f"{self._prefix}r{i}_")
                 left = BidirectionalCell(left, right, output_prefix=f"{self._prefix}bi_l{i}_")
             stack.add(left)
             if self._dropout > 0 and i != self._num_layers - 1:

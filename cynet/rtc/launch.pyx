@@ -32,7 +32,7 @@ cdef union ArgumentValue:
     void* pointer
     char bytes[MAX_VALUE_BYTES]
 
-cdef struct Argument:
+cdef struct LaunchArgument:
     ArgumentValue value
     Chunk* chunk  # NULL: no array
     bint written
@@ -48,7 +48,7 @@ cdef struct LaunchTask:
     double* pace  # nanoseconds per unit of work in the last launch; 0 before the first
     LaunchRequest request
     char failure[FAILURE_BYTES]
-    Argument* arguments
+    LaunchArgument* arguments
     void** values
     int64_t* sizes
     # kernel handle for `launch` on a GPU, which does not use the emulator's fields
@@ -75,14 +75,14 @@ def register_kernel(kernel, str name):
     return len(_kernels) - 1
 
 
-cdef int _run_launch(void* arg, RunContext* context) except -1 nogil:
+cdef int _run_on_emulator(void* arg, RunContext* context) except -1 nogil:
     cdef LaunchTask* task = <LaunchTask*>arg
     cdef int i
     cdef int64_t begin = now_ns()
     task.request.threads = threads_for(task.work)
     if task.function(task.index, &task.request) != 0:
         with gil:
-            _raise_failure(task)
+            _raise_kernel_error(task)
     task.pace[0] = <double>(now_ns() - begin) / <double>task.work
     for i in range(task.count):
         if task.arguments[i].written:
@@ -97,20 +97,20 @@ cdef int _run_on_device(void* arg, RunContext* context) except -1 nogil:
     cdef int i
     if code != 0:
         with gil:
-            _raise_refusal(task, code)
+            _raise_driver_error(task, code)
     for i in range(task.count):
         if task.arguments[i].written:
             task.arguments[i].chunk.written = True
     return 0
 
 
-cdef int _raise_refusal(LaunchTask* task, int code) except -1:
+cdef int _raise_driver_error(LaunchTask* task, int code) except -1:
     error = _kernels[task.kernel].refusal_error(code)
     file = task.file.decode(errors="replace")
     raise wrap_error(error, f"{error}\n  [launched at {file}:{task.line}]")
 
 
-cdef int _raise_failure(LaunchTask* task) except -1:
+cdef int _raise_kernel_error(LaunchTask* task) except -1:
     error = _kernels[task.kernel].launch_error(task.failure[:FAILURE_BYTES])
     file = task.file.decode(errors="replace")
     raise wrap_error(error, f"{error}\n  [launched at {file}:{task.line}]")
@@ -134,7 +134,7 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
     gpu (int): Index of the GPU, or -1: the emulator.
     """
     cdef int n = <int>len(arguments), i, k, n_read = 0, n_written = 0
-    cdef size_t each = sizeof(Argument) + sizeof(void*) + sizeof(int64_t)
+    cdef size_t each = sizeof(LaunchArgument) + sizeof(void*) + sizeof(int64_t)
     cdef size_t total = sizeof(LaunchTask) + n * each
     cdef int64_t touched = 0
     cdef NDArrayBase array
@@ -145,7 +145,7 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
     if task == NULL:
         raise OutOfMemoryError("no memory for the arguments of a kernel")
     memset(task, 0, sizeof(LaunchTask))
-    task.arguments = <Argument*>(task + 1)
+    task.arguments = <LaunchArgument*>(task + 1)
     task.values = <void**>(task.arguments + n)
     task.sizes = <int64_t*>(task.values + n)
     variables = <VarHandle*>(task.sizes + n)  # written arrays first, then read arrays
@@ -173,10 +173,10 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
                 memcpy(&task.arguments[i].value, <const char*>value, len(value))
         for i in range(n):
             if task.arguments[i].written:
-                n_written = _add_variable(variables, n_written, 0, task.arguments[i].chunk.var)
+                n_written = _add_var_once(variables, n_written, 0, task.arguments[i].chunk.var)
         for i in range(n):
             if task.arguments[i].chunk != NULL and not task.arguments[i].written:
-                n_read = _add_variable(variables, n_written + n_read, 0,
+                n_read = _add_var_once(variables, n_written + n_read, 0,
                                        task.arguments[i].chunk.var) - n_written
         for k in range(3):
             task.request.grid[k] = grid[k]
@@ -217,12 +217,12 @@ cdef int _push_launch(LaunchTask* task, VarHandle* variables, int n_written, int
             push_sync(_run_on_device, task, _free_task, kGPU, gpu, variables + n_written, n_read,
                       variables, n_written, 0, flags, name)
         else:
-            push_sync(_run_launch, task, _free_task, kCPU, 0, variables + n_written, n_read,
+            push_sync(_run_on_emulator, task, _free_task, kCPU, 0, variables + n_written, n_read,
                       variables, n_written, 0, flags, name)
     return 0
 
 
-cdef int _add_variable(VarHandle* variables, int n, int start, VarHandle var) noexcept:
+cdef int _add_var_once(VarHandle* variables, int n, int start, VarHandle var) noexcept:
     # Append a variable unless it is there; return the new count.
     cdef int i
     for i in range(start, n):

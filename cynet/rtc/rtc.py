@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CudaKernel", "CudaModule", "Rtc"]
 
-_MAX_LAUNCH_DIM = 2**31 - 1
+_MAX_LAUNCH_DIM = 2**31 - 1  # maximum of a length of a grid
 
 
 @functools.cache
@@ -44,7 +44,7 @@ def _compile_emulated_module(text, title, options, exports, checked, quoted):
     return EmulatedModule(text, title, options, exports, checked, quoted)
 
 
-class _Program:
+class _CudaProgram:
     """CUDA source that is compiled for each device type at first use."""
 
     def __init__(self, text, title, options, exports, checked, quoted):
@@ -77,8 +77,8 @@ def _gpu_device(context):
 
 @functools.cache
 def _make_program(*args):
-    """Make a `_Program`; the result is cached by the arguments."""
-    return _Program(*args)
+    """Make a `_CudaProgram`; the result is cached by the arguments."""
+    return _CudaProgram(*args)
 
 
 @functools.cache
@@ -203,15 +203,15 @@ class Rtc:
         if not isinstance(kernel, str):
             raise ArgumentTypeError(f"kernel {name}: the body must be a str, got {shown(kernel)}")
         self.name = name
-        every = _named_arrays(name, "inputs", inputs)
+        every = _check_named_arrays(name, "inputs", inputs)
         self._count = len(every)  # number of inputs
-        every += _named_arrays(name, "outputs", outputs)
+        every += _check_named_arrays(name, "outputs", outputs)
         names = [n for n, _ in every]
         if len({*names}) < len(names):
             raise ArgumentError(f"kernel {name}: a name appears twice among {', '.join(names)}")
         self._wanted = [(n, a.dtype_flag, a.ndim) for n, a in every]
         self._names, self._function = tuple(names), f"rtc_{name}"
-        text = _full_source(self._function, name, self._wanted, kernel)
+        text = _rtc_source(self._function, name, self._wanted, kernel)
         self._make_program = _make_program(text, name, (), (), _is_memory_check_on(check), kernel)
         self._launcher_on_device(every[0][1].context if every else current_context())
         n = len(every)
@@ -285,7 +285,7 @@ def _shape_struct_bytes(shape):
     return struct.pack("=8i", *shape, *(0,) * (8 - len(shape)))
 
 
-def _named_arrays(kernel, what, pairs):
+def _check_named_arrays(kernel, what, pairs):
     if not isinstance(pairs, (tuple, list)):
         raise ArgumentTypeError(
             f"kernel {kernel}: {what} must be a list of (name, NDArray), got {shown(pairs)}"
@@ -312,7 +312,7 @@ def _require_array_count(kernel, what, given, wanted):
         raise ArgumentError(f"kernel {kernel}: {what} takes {wanted} arrays, got {len(given)}")
 
 
-def _full_source(function, title, wanted, body):
+def _rtc_source(function, title, wanted, body):
     """Return a kernel's source around its body; sizes are arguments: one object fits all shapes."""
     for name, flag, _ in wanted:
         if NAMES[flag] not in C_TYPES:
@@ -436,7 +436,7 @@ def _check_signature(name, arguments, parameters):
             )
 
 
-def _compare_sizes(name, arguments, sizes):
+def _check_argument_sizes(name, arguments, sizes):
     """Compare argument sizes with those the GPU driver reports; `sizes` is None if it does not."""
     declared = tuple(8 if a.is_array else struct.calcsize("=" + a.code) for a in arguments)
     if sizes is not None and declared != sizes:
@@ -484,7 +484,7 @@ class CudaKernel:
         found = self._make_program.launcher(context, self.name, self.name, self._names)
         if context not in self._checked_contexts:
             if context.device_type == "gpu":
-                _compare_sizes(self.name, self._arguments, found.kernel.sizes)
+                _check_argument_sizes(self.name, self._arguments, found.kernel.sizes)
             else:
                 _check_signature(self.name, self._arguments, found.kernel.parameters)
             self._checked_contexts.add(context)
@@ -527,11 +527,11 @@ class CudaKernel:
             )
         launchable = self._launcher_on_device(ctx)
         values = tuple(
-            self._kernel_argument(a, given, ctx) for a, given in zip(self._arguments, args)
+            self._convert_argument(a, given, ctx) for a, given in zip(self._arguments, args)
         )
         launchable.push(values, self._written, grid_dims, block_dims, shared_mem)
 
-    def _kernel_argument(self, argument, given, ctx):
+    def _convert_argument(self, argument, given, ctx):
         """Convert an argument of the kernel: the array, or the bytes of a value."""
         where = f"kernel {self.name}, argument {shown(argument.text)}"
         if argument.is_array:

@@ -8,7 +8,7 @@ import numpy as np
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 
 # dtype -> C type of an array's elements
-C_TYPES = {
+C_TYPES = {  # dtype -> C type
     "float32": "float",
     "float64": "double",
     "float16": "__half",
@@ -19,7 +19,7 @@ C_TYPES = {
     "bool": "bool",
 }
 # C type in a signature -> type character of `struct` and NumPy
-_CHARACTER_BY_C_TYPE = {
+_CHARACTER_BY_C_TYPE = {  # C type -> type character
     "float": "f",
     "double": "d",
     "__half": "e",

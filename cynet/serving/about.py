@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from .models import Models
 
-_PATHS = {
+_PATHS = {  # path -> its purpose
     "POST /predict": "rows as JSON, .npy or an image",
     "GET /health": "whether requests are taken",
     "GET /metrics": "counters for Prometheus",
@@ -37,12 +37,12 @@ def about_page(models: Models, cards: Mapping[str, Any], paths: Mapping[str, str
     return {"models": found, "paths": dict(paths)}
 
 
-def as_json(page: Any) -> bytes:
+def page_to_json(page: Any) -> bytes:
     """Return the page as JSON, for programs."""
     return write_json(page)
 
 
-def as_html(page: Any) -> bytes:
+def page_to_html(page: Any) -> bytes:
     """Return the page as HTML, for people."""
     parts = ["<!DOCTYPE html><html lang=en><meta charset=utf-8><title>cynet</title>"]
     parts.append("<body style='font-family:sans-serif;max-width:50em;margin:2em auto'>")

@@ -17,7 +17,7 @@ from .counters import Counters
 from .errors import BusyError, WaitedError
 
 
-class Job:
+class RowsJob:
     """A request: rows for the network, and their results."""
 
     __slots__ = ("arrays", "done", "error", "key", "leads", "result", "rows", "wake")
@@ -42,7 +42,7 @@ class BatchRunner:
 
     def __init__(
         self,
-        run: Callable[[list[Job]], list[Any]],
+        run: Callable[[list[RowsJob]], list[Any]],
         maximum: int,
         delay: float,
         waiting: int,
@@ -52,13 +52,13 @@ class BatchRunner:
         self._run, self._limit, self._delay = run, maximum, delay
         self._waiting, self._workers, self._counters = waiting, workers, counters
         self.closed = False
-        self._reset()
+        self._reset_queue()
 
-    def _reset(self) -> None:
+    def _reset_queue(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._more = threading.Condition(self._lock)  # notified when rows arrive or a batch ends
-        self._queue: list[Job] = []
+        self._queue: list[RowsJob] = []
         self._rows = self._running = 0
         self._gathers = False
 
@@ -67,14 +67,14 @@ class BatchRunner:
         """The number of waiting rows."""
         return self._rows
 
-    def run_job(self, job: Job, timeout: float | None) -> Any:
+    def run_job(self, job: RowsJob, timeout: float | None) -> Any:
         """Wait for a job's turn and run it; return its result or raise its exception.
 
         Raises BusyError: Too many rows wait. Raises WaitedError: its turn did not come within
         `timeout` seconds. Raises StateError: After `close`.
         """
         if self._pid != os.getpid():
-            self._reset()  # a fork: the threads that waited do not exist here
+            self._reset_queue()  # a fork: the threads that waited do not exist here
         with self._lock:
             if self.closed:
                 raise StateError("the Predictor is closed")
@@ -113,7 +113,7 @@ class BatchRunner:
             self._queue[0].leads = True
             self._queue[0].wake.release()
 
-    def _wait_for_job(self, job: Job, timeout: float | None) -> None:
+    def _wait_for_job(self, job: RowsJob, timeout: float | None) -> None:
         """Wait until another thread has run the job, or this thread's turn for a batch comes."""
         end = None if timeout is None else time.monotonic() + timeout
         try:
@@ -130,7 +130,7 @@ class BatchRunner:
         if not job.done:
             self._run_batch(job)
 
-    def _remove_job(self, job: Job, as_leader: bool = False) -> bool:
+    def _remove_job(self, job: RowsJob, as_leader: bool = False) -> bool:
         """Remove a job from the queue; return False if it has left the queue already."""
         with self._lock:
             if job not in self._queue or (job.leads and not as_leader):
@@ -144,7 +144,7 @@ class BatchRunner:
             self._more.notify_all()
             return True
 
-    def _run_alone(self, job: Job) -> None:
+    def _run_alone(self, job: RowsJob) -> None:
         """Run a job whose turn it is at once, as a separate batch."""
         try:
             self._compute_jobs([job])
@@ -155,7 +155,7 @@ class BatchRunner:
                 self._wake_leader()
                 self._more.notify_all()
 
-    def _run_batch(self, job: Job) -> None:
+    def _run_batch(self, job: RowsJob) -> None:
         jobs = [job]
         try:
             jobs = self._collect_batch(job)
@@ -176,7 +176,7 @@ class BatchRunner:
                 self._wake_leader()
                 self._more.notify_all()
 
-    def _collect_batch(self, job: Job) -> list[Job]:
+    def _collect_batch(self, job: RowsJob) -> list[RowsJob]:
         """Take the jobs of the batch that begins with `job` out of the queue."""
         with self._lock:
             if self._delay > 0:
@@ -199,8 +199,8 @@ class BatchRunner:
             self._wake_leader()
             return jobs
 
-    def _compute_jobs(self, jobs: list[Job]) -> None:
-        self._counters.count_run(sum(each.rows for each in jobs))
+    def _compute_jobs(self, jobs: list[RowsJob]) -> None:
+        self._counters.count_batch(sum(each.rows for each in jobs))
         try:
             results = self._run(jobs)
         except Exception as error:

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
     from ..typing import NumpyArray
 
-NPY_TYPES = ("application/x-npy", "application/octet-stream")
-_ENCODER = json.JSONEncoder(allow_nan=False)
+NPY_TYPES = ("application/x-npy", "application/octet-stream")  # media types of .npy bodies
+_ENCODER = json.JSONEncoder(allow_nan=False)  # refuses NaN and infinity
 _MAX_HEADER_BYTES = 1024  # bytes of a .npy file's header; NumPy writes 128
 _MAX_AXES = 32  # limit of axes
-_HEADER_FIELD = re.compile(
+_HEADER_FIELD = re.compile(  # one field of a .npy header
     rb"\s*'(descr|fortran_order|shape)'\s*:\s*"
     rb"(?:'([<>|=]?[a-zA-Z]\d{0,9})'|(True|False)|\(([\d\s,]*)\))\s*(?:,|$)"
 )
 # number of a regex group -> key of the header
-_HEADER_KEYS = {2: b"descr", 3: b"fortran_order", 4: b"shape"}
+_HEADER_KEYS = {2: b"descr", 3: b"fortran_order", 4: b"shape"}  # regex group -> field of the header
 
 
 class Images(NamedTuple):
@@ -107,13 +107,13 @@ def read_json(body: bytes, names: Sequence[str]) -> dict[str, NumpyArray]:
     if body.count(b'"') > quotes:
         for name, rows in found.items():
             _refuse_text(name, rows)
-    return {k: require_finite(f"input '{k}'", rows_array(k, rows)) for k, rows in found.items()}
+    return {k: require_finite(f"input '{k}'", rows_to_array(k, rows)) for k, rows in found.items()}
 
 
 def parse_json(body: bytes) -> Any:
     """Parse a JSON text; duplicate names, NaN and infinity are refused."""
     try:
-        return parse(body, parse_constant=_refuse_constant, object_pairs_hook=_unique_object)
+        return parse(body, parse_constant=_refuse_constant, object_pairs_hook=_reject_duplicates)
     except ValueError as error:
         raise FormatError(f"the body is not JSON: {error}{_gzip_hint(body)}") from None
 
@@ -125,7 +125,7 @@ def single_input_name(names: Sequence[str]) -> str:
     return names[0]
 
 
-def rows_array(name: str, rows: Any) -> NumpyArray:
+def rows_to_array(name: str, rows: Any) -> NumpyArray:
     """Convert rows of an input to an array; an error names the input if they are no numbers."""
     try:
         array = np.asarray(rows)
@@ -154,7 +154,7 @@ def _refuse_constant(word):
     raise FormatError(f"{word} is no number of JSON")
 
 
-def _unique_object(pairs):
+def _reject_duplicates(pairs):
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
@@ -230,11 +230,11 @@ def _parse_npy_header(text):
 
 def write_npy(array: NumpyArray) -> bytes:
     """Return an array as a ``.npy`` file."""
-    return _written_header(array.shape, array.dtype) + array.tobytes()
+    return _npy_header(array.shape, array.dtype) + array.tobytes()
 
 
 @functools.lru_cache(256)
-def _written_header(shape, dtype):
+def _npy_header(shape, dtype):
     file = io.BytesIO()
     values = {"descr": dtype.str, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, values)

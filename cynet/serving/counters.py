@@ -30,7 +30,7 @@ class Counters:
             self._seconds += seconds
             self._rows += rows
 
-    def count_run(self, rows: int) -> None:
+    def count_batch(self, rows: int) -> None:
         """Count a run of the network on this many rows."""
         with self._lock:
             self._batches += 1

@@ -15,7 +15,7 @@ def metrics_text(stats: Iterable[tuple[str, str, dict[str, Any]]]) -> str:
     lines: list[str] = []
     stats = [(f'model="{name}",version="{version}"', of_it) for name, version, of_it in stats]
 
-    def add(name: str, kind: str, what: str, values: Any) -> None:
+    def add_metric(name: str, kind: str, what: str, values: Any) -> None:
         lines.append(f"# HELP cynet_{name} {what}")
         lines.append(f"# TYPE cynet_{name} {kind}")
         for labels, found in stats:
@@ -25,16 +25,16 @@ def metrics_text(stats: Iterable[tuple[str, str, dict[str, Any]]]) -> str:
     def single_value(key: str) -> Any:
         return lambda found: [("", "", found[key])]
 
-    add("request_seconds", "histogram", "Seconds of answered requests.", _histogram_lines)
-    add("rows_total", "counter", "Rows of answered requests.", single_value("rows"))
-    add("batches_total", "counter", "Batches that were run.", single_value("batches"))
-    add(
+    add_metric("request_seconds", "histogram", "Seconds of answered requests.", _histogram_lines)
+    add_metric("rows_total", "counter", "Rows of answered requests.", single_value("rows"))
+    add_metric("batches_total", "counter", "Batches that were run.", single_value("batches"))
+    add_metric(
         "failed_requests_total",
         "counter",
         "Requests that ended in an error.",
         lambda found: [("", f',kind="{kind}"', n) for kind, n in sorted(found["failed"].items())],
     )
-    add("waiting_rows", "gauge", "Rows that wait for a batch.", single_value("waiting"))
+    add_metric("waiting_rows", "gauge", "Rows that wait for a batch.", single_value("waiting"))
     return "\n".join(lines) + "\n"
 
 

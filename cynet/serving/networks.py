@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..typing import Context
 
-DTYPES = ("float32", "bfloat16", "float16")
+DTYPES = ("float32", "bfloat16", "float16")  # dtypes in which a network can compute
 _MAX_CACHED_SHAPES = 64  # shapes of inputs for which labels are cached
 
 
@@ -36,11 +36,11 @@ class Network:
 
     def __call__(self, arrays: Sequence[nd.NDArray]) -> list[nd.NDArray]:
         if self.labels:
-            arrays = [*arrays, *self._labels_for(arrays)]
+            arrays = [*arrays, *self._zeros_for_labels(arrays)]
         found = self.block(*arrays)
         return list(found) if isinstance(found, (list, tuple)) else [found]
 
-    def _labels_for(self, arrays):
+    def _zeros_for_labels(self, arrays):
         key = tuple(each.shape for each in arrays)
         if key not in self._zeros:
             if len(self._zeros) >= _MAX_CACHED_SHAPES:  # for inputs of varying lengths
@@ -67,9 +67,9 @@ def make_network(
     if isinstance(model, Block):
         if params is not None:
             raise ArgumentError("Predictor: a Block has its parameters; params must be None")
-        return _block_executor(model, names, dtype, row)
+        return _network_of_block(model, names, dtype, row)
     if isinstance(model, Symbol):
-        return _symbol_executor(model, *split_params(params), names, dtype, ctx)
+        return _network_of_symbol(model, *split_params(params), names, dtype, ctx)
     if not isinstance(model, (str, os.PathLike)):
         raise ArgumentTypeError(
             "Predictor takes a Block, a Symbol, the prefix of a checkpoint or an .onnx file, got"
@@ -79,10 +79,10 @@ def make_network(
     if path.endswith(".onnx"):
         from ..onnx import import_model
 
-        return _symbol_executor(*import_model(path), names, dtype, ctx)
+        return _network_of_symbol(*import_model(path), names, dtype, ctx)
     if epoch is None:
         epoch = last_epoch(path)
-    return _symbol_executor(*load_checkpoint(path, epoch), names, dtype, ctx)
+    return _network_of_symbol(*load_checkpoint(path, epoch), names, dtype, ctx)
 
 
 def last_epoch(prefix: str) -> int:
@@ -112,7 +112,7 @@ def split_params(params):
     return {k.removeprefix("arg:"): v for k, v in params.items() if k[:4] != "aux:"}, auxs
 
 
-def _symbol_executor(symbol, args, auxs, names, dtype, ctx):
+def _network_of_symbol(symbol, args, auxs, names, dtype, ctx):
     states = symbol.list_auxiliary_states()
     args, auxs = dict(args), dict(auxs)
     auxs.update({name: args.pop(name) for name in states if name in args})
@@ -135,7 +135,7 @@ def _symbol_executor(symbol, args, auxs, names, dtype, ctx):
     return found
 
 
-def _block_executor(block, names, dtype, row):
+def _network_of_block(block, names, dtype, row):
     if dtype != "float32":
         if not isinstance(block, HybridBlock):
             raise ArgumentError(f"Predictor: {dtype} needs a HybridBlock, got {shown(block)}")

@@ -13,8 +13,8 @@ from ..base import config
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.kinds import check_flag
 from ..context import read_context
-from .batches import BatchRunner, Job
-from .bodies import rows_array
+from .batches import BatchRunner, RowsJob
+from .bodies import rows_to_array
 from .counters import Counters
 from .errors import WaitedError
 from .networks import make_network
@@ -219,7 +219,7 @@ class Predictor:
                     if left <= 0:
                         raise WaitedError(f"{first} of {rows} rows within {timeout:g} s")
                 part = [each[first : first + self.max_batch] for each in arrays]
-                parts.append(self._batches.run_job(Job(part, len(part[0]), key), left))
+                parts.append(self._batches.run_job(RowsJob(part, len(part[0]), key), left))
         except Exception as error:
             self._counters.count_failure(type(error).__name__)
             raise
@@ -366,7 +366,7 @@ class Predictor:
 
     def _read_input(self, name: str, value: Any) -> NumpyArray:
         dtype = self._dtypes[name]
-        array = rows_array(name, value.asnumpy() if isinstance(value, nd.NDArray) else value)
+        array = rows_to_array(name, value.asnumpy() if isinstance(value, nd.NDArray) else value)
         if dtype.kind in "iu" and array.dtype.kind == "f" and (array != np.floor(array)).any():
             raise ArgumentError(f"input '{name}' takes {dtype}, got a fraction or NaN")
         if dtype.kind in "iu":

@@ -83,17 +83,17 @@ class Server:
                 clear_untrusted_proxy_headers=True,
             )
         except ValueError:
-            self._close()
+            self._close_sockets()
             raise ArgumentError(f"there is no address {host!r} to listen on") from None
         except OSError as error:
-            self._close()
+            self._close_sockets()
             why = error.strerror or error
             raise CynetError(f"cannot listen on {host}:{port}: {why}") from None
         kind = waitress.BaseWSGIServer
         self._listening = [each for each in self._map.values() if isinstance(each, kind)]
         for each in self._listening:
             each.channel_class = self._connection_class(each.channel_class)
-            each.pull_trigger = partial(self._wake, each.pull_trigger)
+            each.pull_trigger = partial(self._wake_loop, each.pull_trigger)
         found = [(each.effective_host, each.effective_port) for each in self._listening]
         self.addresses = [f"http://[{h}]:{p}" if ":" in h else f"http://{h}:{p}" for h, p in found]
 
@@ -122,33 +122,33 @@ class Server:
         began = time.monotonic()
         self._app.closing = True
         self._accept_queued()
-        while self._open_channels() and (spent := time.monotonic() - began) < grace:
-            if spent > _IDLE_SECONDS or all(map(_is_busy, self._open_channels())):
-                for each in self._open_channels():
+        while self._list_channels() and (spent := time.monotonic() - began) < grace:
+            if spent > _IDLE_SECONDS or all(map(_is_busy, self._list_channels())):
+                for each in self._list_channels():
                     if not _is_busy(each) and not _is_readable(each.socket):
                         each.handle_close()
             self._asyncore.poll2(_POLL_SECONDS, self._map)
-        left = sum(map(_is_busy, self._open_channels()))
-        for each in self._open_channels():
+        left = sum(map(_is_busy, self._list_channels()))
+        for each in self._list_channels():
             each.handle_close()
         if not left:  # no request is left: the threads can end
             self._server.task_dispatcher.shutdown(timeout=1)
-        self._close()
+        self._close_sockets()
         return left
 
-    def _wake(self, pull_trigger):
+    def _wake_loop(self, pull_trigger):
         """Wake the loop while it is open. `stop` and threads whose answer comes late call this; a
         closed pipe's number can belong to another file by then."""
         with self._lock:
             if not self._is_closed:
                 pull_trigger()
 
-    def _close(self):
+    def _close_sockets(self):
         with self._lock:
             self._is_closed, self._listening = True, []
             self._asyncore.close_all(self._map, ignore_all=True)
 
-    def _open_channels(self):
+    def _list_channels(self):
         return [each for one in self._listening for each in list(one.active_channels.values())]
 
     def _accept_queued(self):

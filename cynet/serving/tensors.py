@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .models import Model
     from .predictor import Predictor
 
-_DTYPES = {
+_DTYPES = {  # datatype of the protocol -> NumPy's dtype
     "BOOL": "bool",
     "UINT8": "u1",
     "UINT16": "<u2",
@@ -46,7 +46,7 @@ class Request(NamedTuple):
     timeout: float | None  # seconds
 
 
-class Input(NamedTuple):
+class RequestInput(NamedTuple):
     """An input of a request: its array, or the number of its bytes after the JSON text."""
 
     name: str
@@ -59,7 +59,7 @@ class Input(NamedTuple):
 class RequestPlan(NamedTuple):
     """The parsed JSON of a request, without binary arrays. It is cached if it has no arrays."""
 
-    inputs: list[Input]
+    inputs: list[RequestInput]
     rest: Request  # without the arrays
 
     @property
@@ -82,28 +82,28 @@ def read_plan(head: bytes, predictor: Predictor) -> RequestPlan:
         No such JSON, or inputs that the network has not; a shape is refused before its data is
         looked at.
     """
-    found = _drop_null_values(_check_object("the body", parse_json(head)))
+    found = _drop_null_values(_require_dict("the body", parse_json(head)))
     request_id = found.get("id")
     if request_id is not None and not isinstance(request_id, str):
         raise ArgumentTypeError(f"id is a text, got {shown(request_id)}")
-    settings = _drop_null_values(_check_object("parameters", found.get("parameters", {})))
+    settings = _drop_null_values(_require_dict("parameters", found.get("parameters", {})))
     timeout = settings.get("timeout")
     if timeout is not None and (type(timeout) is not int or timeout < 1):
         raise ArgumentError(f"timeout is a positive number of microseconds, got {shown(timeout)}")
-    inputs: dict[str, Input] = {}
-    for each in _check_list("inputs", found.get("inputs")):
+    inputs: dict[str, RequestInput] = {}
+    for each in _require_list("inputs", found.get("inputs")):
         name = _tensor_name("inputs", each, predictor.shapes)
         if name in inputs:
             raise ArgumentError(f"input '{name}' is given twice")
         inputs[name] = _read_input(name, each, predictor)
-    binary = _check_flag("binary_data_output", settings.get("binary_data_output", False))
+    binary = _require_bool("binary_data_output", settings.get("binary_data_output", False))
     outputs: dict[str, bool] = {}
-    for each in _check_list("outputs", found.get("outputs", [])):
+    for each in _require_list("outputs", found.get("outputs", [])):
         name = _tensor_name("outputs", each, [one.name for one in predictor.signature().outputs])
         if name in outputs:
             raise ArgumentError(f"output '{name}' is asked for twice")
         of_it = _tensor_settings(f"output '{name}'", each)
-        outputs[name] = _check_flag("binary_data", of_it.get("binary_data", binary))
+        outputs[name] = _require_bool("binary_data", of_it.get("binary_data", binary))
     rest = Request({}, outputs, binary, request_id, timeout and timeout * 1e-6)
     return RequestPlan(list(inputs.values()), rest)
 
@@ -130,7 +130,7 @@ def fill_plan(plan: RequestPlan, rest: memoryview) -> Request:
     return plan.rest._replace(inputs=arrays)
 
 
-def read_raw(body: memoryview, predictor: Predictor) -> Request:
+def read_raw_request(body: memoryview, predictor: Predictor) -> Request:
     """Read a request without JSON: its body is the only input; its length gives the number of
     rows."""
     ((name, shape),) = predictor.shapes.items() if len(predictor.shapes) == 1 else [(None, (-1,))]
@@ -211,13 +211,13 @@ def _read_input(name, tensor, predictor):
     if (size is None) == (tensor.get("data") is None):
         raise FormatError(f"{what} has either data or binary_data_size")
     if size is None:
-        return Input(name, kind, shape, 0, _decode_json(what, tensor["data"], kind, shape))
+        return RequestInput(name, kind, shape, 0, _decode_json(what, tensor["data"], kind, shape))
     wanted = math.prod(shape) * np.dtype(_DTYPES[kind]).itemsize
     if type(size) is not int or size != wanted:
         raise ShapeError(
             f"{what} has {wanted} bytes by its shape, binary_data_size is {shown(size)}"
         )
-    return Input(name, kind, shape, size, None)
+    return RequestInput(name, kind, shape, size, None)
 
 
 def _decode_bytes(data, kind):
@@ -228,7 +228,7 @@ def _decode_bytes(data, kind):
 
 
 def _decode_json(what, data, kind, shape):
-    flat = _flat_values(what, data, shape)
+    flat = _flatten_values(what, data, shape)
     types = set(map(type, flat))
     dtype = np.dtype("f8" if kind in ("BF16", "FP16", "FP32", "FP64") else _DTYPES[kind])
     takes = {"b": {bool}, "i": {int}, "u": {int}, "f": {int, float}}[dtype.kind]
@@ -246,7 +246,7 @@ def _decode_json(what, data, kind, shape):
         raise ArgumentError(f"{what} of datatype {kind} has a number of too many digits") from None
 
 
-def _flat_values(what, data, shape):
+def _flatten_values(what, data, shape):
     """Return a list, which is flat or nested according to the shape, as a flat list."""
     if not isinstance(data, list):
         raise ArgumentTypeError(f"{what} has a list as its data, got {shown(data)}")
@@ -263,7 +263,7 @@ def _flat_values(what, data, shape):
     return data
 
 
-def _check_object(what, value):
+def _require_dict(what, value):
     if not isinstance(value, dict):
         raise FormatError(f"{what} is an object of JSON, got {shown(value)}")
     return value
@@ -274,7 +274,7 @@ def _drop_null_values(found):
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _check_list(what, value):
+def _require_list(what, value):
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise FormatError(f"{what} is a list of objects, got {shown(value)}")
     return value
@@ -288,7 +288,7 @@ def _tensor_name(what, tensor, names):
 
 def _tensor_settings(what, tensor):
     found = _drop_null_values(
-        _check_object(f"the parameters of {what}", _drop_null_values(tensor).get("parameters", {}))
+        _require_dict(f"the parameters of {what}", _drop_null_values(tensor).get("parameters", {}))
     )
     for name in _REFUSED_PARAMETERS:
         if name in found:
@@ -296,7 +296,7 @@ def _tensor_settings(what, tensor):
     return found
 
 
-def _check_flag(name, value):
+def _require_bool(name, value):
     if not isinstance(value, bool):
         raise ArgumentTypeError(f"{name} is true or false, got {shown(value)}")
     return value

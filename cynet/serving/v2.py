@@ -9,7 +9,7 @@ from ..base.errors import FormatError, shown
 from ..libinfo import __version__
 from .bodies import write_json
 from .requests import check_json_size, read_body
-from .tensors import datatype, fill_plan, read_plan, read_raw, write_answer
+from .tensors import datatype, fill_plan, read_plan, read_raw_request, write_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .tensors import RequestPlan
     from .web import Application
 
-_LENGTH_HEADER = "Inference-Header-Content-Length"
+_LENGTH_HEADER = "Inference-Header-Content-Length"  # header with the length of the JSON text
 # limits of the cache: number of texts and paths, and bytes of each
 _MAX_CACHED_PLANS, _MAX_CACHED_BYTES = 256, 1024  # cached request texts; bytes of each
 _JSON_TYPE, _BINARY_TYPE = "application/json", "application/octet-stream"
@@ -44,7 +44,7 @@ class Protocol:
             ("infer",): ("POST", self._infer),
         }
 
-    def find(self, path: str) -> tuple[str, Callable[[dict[str, Any]], Any]] | None:
+    def find_handler(self, path: str) -> tuple[str, Callable[[dict[str, Any]], Any]] | None:
         """Return (method, handler) of a path, or None if the protocol does not have it.
 
         Raises
@@ -115,7 +115,7 @@ class Protocol:
         body = memoryview(read_body(environ, self._app.max_body))
         length = _json_length(environ, len(body))
         if length == 0:
-            request = read_raw(body, model.predictor)
+            request = read_raw_request(body, model.predictor)
         else:
             head = bytes(body[:length])
             request = fill_plan(self._parse_request(head, model.predictor), body[len(head) :])

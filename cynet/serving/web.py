@@ -18,7 +18,7 @@ from ..base.errors import (
     shown,
 )
 from ..base.opencv import cv
-from .about import about_page, as_html, as_json
+from .about import about_page, page_to_html, page_to_json
 from .bodies import NPY_TYPES, Images, read_json, read_npy, single_input_name, write_json, write_npy
 from .errors import BusyError, Refused, WaitedError
 from .metrics import metrics_text
@@ -125,7 +125,7 @@ class Application:
 
     def _answer_request(self, environ):
         path, method = environ.get("PATH_INFO", "/"), environ["REQUEST_METHOD"]
-        wanted, page = self._pages.get(path) or self._protocol.find(path) or (None, None)
+        wanted, page = self._pages.get(path) or self._protocol.find_handler(path) or (None, None)
         if wanted is None:
             raise Refused(404, f"there is no {shown(path)}, only {', '.join(self._pages)}, /v2")
         if method != wanted and (method, wanted) != ("HEAD", "GET"):
@@ -198,8 +198,8 @@ class Application:
     def _about_page(self, environ):
         page = about_page(self.models, self.cards)
         if "text/html" in environ.get("HTTP_ACCEPT", ""):
-            return 200, "text/html; charset=utf-8", as_html(page)
-        return 200, "application/json", as_json(page)
+            return 200, "text/html; charset=utf-8", page_to_html(page)
+        return 200, "application/json", page_to_json(page)
 
     def _predict_request(self, environ):
         body, kind = read_body(environ, self.max_body), media_type(environ)
@@ -225,7 +225,7 @@ class Application:
             refuse_not_finite(f"output {i}", each, "with Accept: application/x-npy")
         answer = {"outputs": [each.tolist() for each in outputs]}
         if self.classes is not None:
-            answer["classes"] = [self._classes_of(row) for row in outputs[0]]
+            answer["classes"] = [self._top_classes(row) for row in outputs[0]]
         return 200, "application/json", write_json(answer)
 
     def _decode_image(self, body):
@@ -238,6 +238,6 @@ class Application:
         except CynetError as error:
             raise FormatError(f"expected an image as the body: {error}") from None
 
-    def _classes_of(self, row):
+    def _top_classes(self, row):
         best = np.argsort(row)[::-1][: self.top]
         return [{"class": self.classes[i], "value": float(row[i])} for i in best.tolist()]

@@ -7,7 +7,7 @@
 #include <windows.h>
 static inline void* cynet_host_alloc(size_t n) { return _aligned_malloc(n, 64); }
 static inline void cynet_host_free(void* p) { _aligned_free(p); }
-static inline void cynet_host_memory(size_t* available, size_t* total) {
+static inline void cynet_host_memory_sizes(size_t* available, size_t* total) {
   MEMORYSTATUSEX s;
   s.dwLength = sizeof(s);
   GlobalMemoryStatusEx(&s);
@@ -25,7 +25,7 @@ static inline void* cynet_host_alloc(size_t n) {
 }
 static inline size_t cynet_page_bytes() { return (size_t)sysconf(_SC_PAGESIZE); }
 static inline void cynet_host_free(void* p) { std::free(p); }
-static inline void cynet_host_memory(size_t* available, size_t* total) {
+static inline void cynet_host_memory_sizes(size_t* available, size_t* total) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   *total = (size_t)sysconf(_SC_PHYS_PAGES) * page;
 #ifdef _SC_AVPHYS_PAGES
@@ -41,13 +41,13 @@ static inline void cynet_at_fork(void (*before)(), void (*parent)(), void (*chil
 #if defined(__SANITIZE_ADDRESS__)
 // Under AddressSanitizer memory is not reused, and access behind the requested bytes is an error.
 #include <sanitizer/asan_interface.h>
-#define CYNET_REUSES_MEMORY 0
+#define CYNET_REUSES_MEMORY 0  // freed blocks go back to the system
 static inline void cynet_poison_unused(void* p, size_t used, size_t capacity) {
   ASAN_UNPOISON_MEMORY_REGION(p, used);
   ASAN_POISON_MEMORY_REGION((char*)p + used, capacity - used);
 }
 #else
-#define CYNET_REUSES_MEMORY 1
+#define CYNET_REUSES_MEMORY 1  // freed blocks are taken again
 static inline void cynet_poison_unused(void*, size_t, size_t) {}
 #endif
 #if defined(_MSC_VER)

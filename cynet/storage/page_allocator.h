@@ -25,7 +25,7 @@ struct CynetArena {
   size_t free_bytes = 0, used = 0, peak = 0;
   uint64_t due = UINT64_MAX, patience = 0;
   void init(size_t, uint64_t, uint64_t, size_t) {}
-  size_t round(size_t n) const { return n; }
+  size_t size_class_bytes(size_t n) const { return n; }
   void* take_block(size_t, size_t*) { return nullptr; }
   void* map_block(size_t, size_t*, uint64_t, CynetSpinLock*) { return nullptr; }
   void return_block(void*) {}
@@ -91,20 +91,20 @@ struct CynetArena {
 
   static int log2(size_t n) { return 63 - __builtin_clzll((unsigned long long)n); }
   // Returns the bytes of n's size class: at most 1/32 more than n, or a multiple of grain.
-  size_t round(size_t n) const {
+  size_t size_class_bytes(size_t n) const {
     const int e = log2(n - 1);
     size_t unit = (size_t)1 << (e - 5);
     if (unit < grain) unit = grain;
     return (n + unit - 1) & ~(unit - 1);
   }
-  static int class_of(size_t size) {
+  static int size_class_of(size_t size) {
     const int e = log2(size);
     return (e - LOWEST) * STEPS + (int)((size >> (e - 5)) & (STEPS - 1));
   }
 
-  // Returns a free block of n bytes (a result of round()) or nullptr. Lock held.
+  // Returns a free block of n bytes (a result of size_class_bytes()) or nullptr. Lock held.
   void* take_block(size_t n, size_t* got) {
-    const int index = class_of(n), power = index / STEPS;
+    const int index = size_class_of(n), power = index / STEPS;
     int found;
     uint32_t bits = steps[power] & (UINT32_MAX << (index % STEPS));
     if (bits) {
@@ -117,8 +117,8 @@ struct CynetArena {
     }
     if (!reserve_records()) return nullptr;
     Block* b = lists[found];
-    remove_from_list(b);
-    if (b->size > n) add_to_list(split_block(b, n));
+    remove_from_free_list(b);
+    if (b->size > n) add_to_free_list(split_block(b, n));
     free_bytes -= b->size;
     return mark_taken(b, got);
   }
@@ -136,7 +136,7 @@ struct CynetArena {
         if (b->at + b->size > end) end = b->at + b->size;
       }
     if (edge && edge->size < n) {
-      remove_from_list(edge);
+      remove_from_free_list(edge);
       free_bytes -= edge->size;
       edge->taken = true;  // so no other thread merges it
     } else {
@@ -146,9 +146,9 @@ struct CynetArena {
     char* below = edge && !edge->before ? edge->at - more : nullptr;
     char* above = edge && !edge->after ? edge->at + edge->size : nullptr;
     lock->unlock();
-    char* at = above ? map_at(above, more) : nullptr;
+    char* at = above ? map_exactly_at(above, more) : nullptr;
     if (edge) {
-      if (!at && below) at = map_at(below, more);
+      if (!at && below) at = map_exactly_at(below, more);
       if (!at) {
         lock->lock();
         free_block(edge);
@@ -156,11 +156,11 @@ struct CynetArena {
         edge = nullptr;
       }
     }
-    if (!at && end) at = map_at(end, n);
+    if (!at && end) at = map_exactly_at(end, n);
     if (!at) at = map_anywhere(n);
     if (!at) return nullptr;
     lock->lock();
-    Block* b = reserve_records() ? new_record(at, edge ? more : n) : nullptr;
+    Block* b = reserve_records() ? take_record(at, edge ? more : n) : nullptr;
     if (!b) {  // no memory for more records
       if (edge) free_block(edge);
       lock->unlock();
@@ -216,11 +216,11 @@ struct CynetArena {
       const bool hole = b->after && (b->before || b->size > bytes);
       const bool stays = hole && ends[0].n >= MAX_MAPPINGS;
       if (stays && !all) break;
-      remove_from_list(b);
+      remove_from_free_list(b);
       if (b->size > bytes) {  // only its upper end is detached
         Block* lower = b;
         b = split_block(lower, lower->size - bytes);
-        add_to_list(lower);
+        add_to_free_list(lower);
       }
       if (!stays) unlink_neighbours(b);
       bytes -= b->size;
@@ -257,7 +257,7 @@ struct CynetArena {
   // Reserves at least four records, so that splitting cannot fail, and space in the tables.
   // Returns false and changes nothing if the system has no memory for them.
   bool reserve_records() {
-    if (2 * (n_taken + 2) > n_slots && !grow_table()) return false;
+    if (2 * (n_taken + 2) > n_slots && !grow_block_table()) return false;
     for (MappingEnds& side : ends) {
       if (side.n < side.capacity) continue;
       const size_t capacity = side.capacity ? 2 * side.capacity : 64;
@@ -281,9 +281,9 @@ struct CynetArena {
   void free_block(Block* b) {
     free_bytes += b->size;
     b->taken = false;
-    add_to_list(join_free_neighbours(b));
+    add_to_free_list(join_free_neighbours(b));
   }
-  Block* new_record(char* at, size_t size) {
+  Block* take_record(char* at, size_t size) {
     Block* b = spare;
     spare = b->next;
     *b = {at, size, nullptr, nullptr, nullptr, nullptr, true, false, {0, 0}};
@@ -293,8 +293,8 @@ struct CynetArena {
     b->next = spare;
     spare = b;
   }
-  void add_to_list(Block* b) {
-    const int index = class_of(b->size);
+  void add_to_free_list(Block* b) {
+    const int index = size_class_of(b->size);
     b->previous = nullptr;
     b->next = lists[index];
     if (b->next) b->next->previous = b;
@@ -302,8 +302,8 @@ struct CynetArena {
     steps[index / STEPS] |= (uint32_t)1 << (index % STEPS);
     powers |= (uint64_t)1 << (index / STEPS);
   }
-  void remove_from_list(Block* b) {
-    const int index = class_of(b->size), power = index / STEPS;
+  void remove_from_free_list(Block* b) {
+    const int index = size_class_of(b->size), power = index / STEPS;
     if (b->next) b->next->previous = b->previous;
     if (b->previous) {
       b->previous->next = b->next;
@@ -314,7 +314,7 @@ struct CynetArena {
   }
   // Shrinks b to its first n bytes; returns the remainder, free and in no list.
   Block* split_block(Block* b, size_t n) {
-    Block* rest = new_record(b->at + n, b->size - n);
+    Block* rest = take_record(b->at + n, b->size - n);
     rest->taken = false;
     rest->before = b;
     rest->after = b->after;
@@ -335,21 +335,21 @@ struct CynetArena {
   // Merges b with its free neighbours; b and the result are in no list.
   Block* join_free_neighbours(Block* b) {
     if (b->after && !b->after->taken) {
-      remove_from_list(b->after);
+      remove_from_free_list(b->after);
       absorb_next(b);
     }
     if (b->before && !b->before->taken) {
       b = b->before;
-      remove_from_list(b);
+      remove_from_free_list(b);
       absorb_next(b);
     }
     return b;
   }
-  void add_end(int side, Block* b) {
+  void add_mapping_end(int side, Block* b) {
     b->place[side] = (uint32_t)ends[side].n;
     ends[side].list[ends[side].n++] = b;
   }
-  void remove_end(int side, Block* b) {
+  void remove_mapping_end(int side, Block* b) {
     Block* last = ends[side].list[--ends[side].n];
     replace_end(side, last, b->place[side]);
   }
@@ -367,36 +367,36 @@ struct CynetArena {
     b->before = before;
     b->after = after;
     if (before) {
-      remove_end(1, before);
+      remove_mapping_end(1, before);
       before->after = b;
     } else {
-      add_end(0, b);
+      add_mapping_end(0, b);
     }
     if (after) {
-      remove_end(0, after);
+      remove_mapping_end(0, after);
       after->before = b;
     } else {
-      add_end(1, b);
+      add_mapping_end(1, b);
     }
   }
   void unlink_neighbours(Block* b) {  // the opposite
     if (b->before) {
       b->before->after = nullptr;
-      add_end(1, b->before);
+      add_mapping_end(1, b->before);
     } else {
-      remove_end(0, b);
+      remove_mapping_end(0, b);
     }
     if (b->after) {
       b->after->before = nullptr;
-      add_end(0, b->after);
+      add_mapping_end(0, b->after);
     } else {
-      remove_end(1, b);
+      remove_mapping_end(1, b);
     }
   }
 
   void* mark_taken(Block* b, size_t* got) {
     b->taken = true;
-    size_t i = table_slot(b->at);
+    size_t i = block_table_slot(b->at);
     while (table[i]) i = (i + 1) & (n_slots - 1);
     table[i] = b;
     ++n_taken;
@@ -405,18 +405,18 @@ struct CynetArena {
     *got = b->size;
     return b->at;
   }
-  size_t table_slot(char* at) const {
+  size_t block_table_slot(char* at) const {
     return ((uint64_t)((uintptr_t)at / grain) * 0x9E3779B97F4A7C15u >> 32) & (n_slots - 1);
   }
   Block* remove_from_table(char* at) {
     const size_t mask = n_slots - 1;
-    size_t i = table_slot(at);
+    size_t i = block_table_slot(at);
     while (table[i]->at != at) i = (i + 1) & mask;
     Block* b = table[i];
     for (size_t j = i;;) {  // move later entries up, so that no search ends early
       j = (j + 1) & mask;
       if (!table[j]) break;
-      if (((j - table_slot(table[j]->at)) & mask) < ((j - i) & mask)) continue;
+      if (((j - block_table_slot(table[j]->at)) & mask) < ((j - i) & mask)) continue;
       table[i] = table[j];
       i = j;
     }
@@ -424,7 +424,7 @@ struct CynetArena {
     --n_taken;
     return b;
   }
-  bool grow_table() {
+  bool grow_block_table() {
     const size_t n_old = n_slots, n = n_old ? 2 * n_old : 64;
     Block** old = table;
     Block** fresh = (Block**)std::calloc(n, sizeof(Block*));
@@ -433,7 +433,7 @@ struct CynetArena {
     n_slots = n;
     for (size_t j = 0; j < n_old; ++j) {
       if (!old[j]) continue;
-      size_t i = table_slot(old[j]->at);
+      size_t i = block_table_slot(old[j]->at);
       while (table[i]) i = (i + 1) & (n - 1);
       table[i] = old[j];
     }
@@ -452,7 +452,7 @@ struct CynetArena {
 #endif
     return p;
   }
-  char* map_at(char* wish, size_t n) const {
+  char* map_exactly_at(char* wish, size_t n) const {
     char* p = map_pages(wish, n);
     if (p == wish) return advise_huge_pages(p, n);
     if (p) munmap(p, n);

@@ -5,7 +5,7 @@ from libc.stdint cimport uint64_t
 cdef extern from "storage/host.h":
     void* cynet_host_alloc(size_t n) noexcept nogil
     void cynet_host_free(void* p) noexcept nogil
-    void cynet_host_memory(size_t* available, size_t* total) noexcept nogil
+    void cynet_host_memory_sizes(size_t* available, size_t* total) noexcept nogil
     void cynet_at_fork(void (*before)() noexcept nogil, void (*parent)() noexcept nogil,
                        void (*child)() noexcept nogil) noexcept nogil
     int cynet_log2(size_t n) noexcept nogil
@@ -22,7 +22,7 @@ cdef extern from "storage/page_allocator.h":
         size_t free_bytes
         uint64_t due
         void init(size_t grain, uint64_t patience, uint64_t soon, size_t least) noexcept nogil
-        size_t round(size_t n) noexcept nogil
+        size_t size_class_bytes(size_t n) noexcept nogil
         void* take_block(size_t n, size_t* got) noexcept nogil
         void* map_block(size_t n, size_t* got, uint64_t clock, Lock* lock) noexcept nogil
         void return_block(void* ptr) noexcept nogil
@@ -46,7 +46,7 @@ cdef enum:
     RECUR_ALLOCATIONS = 2 * TRIM_ALLOCATIONS  # allocations within which demand recurs
     HUGE_TRIM_ALLOCATIONS = 16  # the same for huge blocks
     MIN_RETAINED_BYTES = 32 << 20      # bytes that an arena never returns to the system
-    HUGE_RECUR_ALLOCATIONS = 256 * HUGE_TRIM_ALLOCATIONS
+    HUGE_RECUR_ALLOCATIONS = 256 * HUGE_TRIM_ALLOCATIONS  # RECUR_ALLOCATIONS of huge blocks
 
 cdef struct FreeBlock:
     # A free block in a free list: stored in the block's first bytes, or (on a device) apart.

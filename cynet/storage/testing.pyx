@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memset
 
-from .._resource cimport Resource, draw_streams, get_space, kTempSpace
+from .._resource cimport Resource, draw_rng_streams, get_space, kTempSpace
 from .._storage cimport Handle, alloc, free
 from .._typedefs cimport kCPU
 
@@ -52,7 +52,7 @@ cdef bint _holds_mark(const Handle* block, uint8_t mark) noexcept nogil:
     return data[block.size - 1] == mark
 
 
-cdef void _fill(Handle* block, uint8_t mark) noexcept nogil:
+cdef void _fill_with_mark(Handle* block, uint8_t mark) noexcept nogil:
     cdef uint8_t* data = <uint8_t*>block.ptr
     cdef size_t i = 0
     if block.size <= CHECKED_BYTES:
@@ -84,7 +84,7 @@ cdef void _run_thread(int index) noexcept nogil:
         if (state >> 45) % 32 == 0:
             nbytes <<= (state >> 58) % 14  # sizes of all arenas occur
         alloc(nbytes, kCPU, 0, &mine)
-        _fill(&mine, mark)
+        _fill_with_mark(&mine, mark)
         _lock.lock()
         other, _shared[slot] = _shared[slot], mine
         mark, _marks[slot] = _marks[slot], mark
@@ -94,14 +94,14 @@ cdef void _run_thread(int index) noexcept nogil:
             free(&other)
         temporary = <uint8_t*>get_space(&space, (state >> 30) % 5000 + 1)
         temporary[0] = mark
-        draw_streams(1, kCPU, 63, &seed)
+        draw_rng_streams(1, kCPU, 63, &seed)
     _lock.lock()
     global _wrong
     _wrong += wrong
     _lock.unlock()
 
 
-def stress(int threads, int rounds):
+def stress_threads(int threads, int rounds):
     """Return the number of damaged blocks (0) after threads used `rounds` blocks each."""
     global _rounds, _wrong
     cdef int i
@@ -113,7 +113,7 @@ def stress(int threads, int rounds):
     return _wrong
 
 
-def seconds_per_pair(size_t nbytes, int rounds):
+def seconds_per_allocation(size_t nbytes, int rounds):
     """Return the seconds that an allocation from the pool and its release take on this thread."""
     cdef Handle block
     cdef double began

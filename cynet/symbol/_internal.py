@@ -1,7 +1,7 @@
 """mx.sym._internal: the operators whose names start with an underscore."""
 
 from ..operator._base import OPERATORS
-from .register import function_of, namespace
+from .register import function_of, module_hooks
 
 
 def _square_sum(data, axis=None, keepdims=False, exclude=False, name=None, attr=None):
@@ -11,4 +11,4 @@ def _square_sum(data, axis=None, keepdims=False, exclude=False, name=None, attr=
     return total(squares, axis=axis, keepdims=keepdims, exclude=exclude, name=name, attr=attr)
 
 
-__getattr__, __dir__ = namespace(__name__, "", lambda name: name[0] == "_")
+__getattr__, __dir__ = module_hooks(__name__, "", lambda name: name[0] == "_")

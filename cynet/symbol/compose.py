@@ -35,11 +35,11 @@ def parameter_text(field, value):
     return str(value)
 
 
-def read_back_text(field, value, where):
+def parsable_text(field, value, where):
     """`parameter_text` of a value that `field` takes, in a form that `field` reads as that value.
 
     >>> from cynet.operator.parameters import Int
-    >>> read_back_text(Int(), 4.0, "here")
+    >>> parsable_text(Int(), 4.0, "here")
     '4'
     """
     text = parameter_text(field, value)
@@ -121,7 +121,7 @@ def apply_operator(entry, hint, inputs, params, name=None, attr=None):
     if prop.reads_out:
         raise ArgumentError(f"{where} reads what is in `out`, and a symbol has none: use mx.nd")
     texts = {
-        k: read_back_text(fields[k], v, where) if k in fields else parameter_text(None, v)
+        k: parsable_text(fields[k], v, where) if k in fields else parameter_text(None, v)
         for k, v in params.items()
     }
     node = Node(entry, name, attrs, texts, prop)

@@ -2,7 +2,7 @@
 
 from .composed import SparseEmbedding, boolean_mask, rand_zipfian
 from .control_flow import cond, foreach, while_loop
-from .register import namespace
+from .register import module_hooks
 from .updates import adamw_update, mp_adamw_update
 
 __all__ = [
@@ -15,4 +15,4 @@ __all__ = [
     "rand_zipfian",
     "while_loop",
 ]
-__getattr__, __dir__ = namespace(__name__, "_contrib_")
+__getattr__, __dir__ = module_hooks(__name__, "_contrib_")

@@ -58,8 +58,8 @@ def foreach(
     >>> outs.infer_shape(x=(5, 2), s=(2,), w=(2,))[1]
     [(5, 2)]
     """
-    rows, row_form = _flat_symbols(data, "foreach: data")
-    states, state_form = _flat_symbols(init_states, "foreach: init_states")
+    rows, row_form = _flatten_symbols(data, "foreach: data")
+    states, state_form = _flatten_symbols(init_states, "foreach: init_states")
     with subgraph_scope(name) as scope:
         taken = set()
         row_vars = [_body_variable(each, taken, True) for each in rows]
@@ -67,8 +67,8 @@ def foreach(
         outs, new = _check_outs_states(
             body(regroup(row_vars, row_form), regroup(state_vars, state_form)), "foreach: body"
         )
-        outs, out_form = _flat_symbols(outs, "foreach: the outputs of body")
-        new, new_form = _flat_symbols(new, "foreach: the states that body gives")
+        outs, out_form = _flatten_symbols(outs, "foreach: the outputs of body")
+        new, new_form = _flatten_symbols(new, "foreach: the states that body gives")
         if new_form != state_form:
             raise MismatchError(
                 f"foreach: body gives states of the structure {new_form}, it was given {state_form}"
@@ -95,7 +95,7 @@ def foreach(
     entries = [each.entries[0] for each in (*rows, *states)] + [stands.get(n, (n, 0)) for n in rest]
     counts = {"num_outputs": len(heads), "num_out_data": len(outs)}
     node = _subgraph_node("_foreach", entries, [graph], **counts, **params)
-    return _loop_results(node, (*rows, *states), len(outs), out_form, state_form)
+    return _split_loop_results(node, (*rows, *states), len(outs), out_form, state_form)
 
 
 @guarded
@@ -147,7 +147,7 @@ def while_loop(
     if max_iterations is None:
         raise ArgumentError("while_loop: max_iterations is not given; a graph has that many rows")
     rounds = to_integer(max_iterations)
-    states, form = _flat_symbols(loop_vars, "while_loop: loop_vars")
+    states, form = _flatten_symbols(loop_vars, "while_loop: loop_vars")
     if not states:
         raise ArgumentError("while_loop: loop_vars has no element; it needs at least one")
     graphs, variables, stands = [], [], []
@@ -163,10 +163,10 @@ def while_loop(
                 heads = [_copy_if_outside(result, scope)]
             else:
                 outs, new = _check_outs_states(result, "while_loop: func")
-                outs, out_form = _flat_symbols(
+                outs, out_form = _flatten_symbols(
                     [] if outs is None else outs, "while_loop: step_output"
                 )
-                new = _flat_symbols([] if new is None else new, "while_loop: new_loop_vars")[0]
+                new = _flatten_symbols([] if new is None else new, "while_loop: new_loop_vars")[0]
                 if len(new) != len(states):
                     raise ArgumentError(
                         f"while_loop: func gives {len(new)} loop variables, it was given "
@@ -205,7 +205,7 @@ def while_loop(
     }
     counts = {"num_outputs": len(heads), "num_out_data": len(outs)}
     node = _subgraph_node("_while_loop", entries, graphs, **counts, **params)
-    return _loop_results(node, states, len(outs), out_form, form)
+    return _split_loop_results(node, states, len(outs), out_form, form)
 
 
 @guarded
@@ -242,12 +242,12 @@ def cond(
     >>> exe.forward()[0].asnumpy().tolist()
     [3.0, 8.0]
     """
-    _flat_symbols(pred, "cond: pred")
+    _flatten_symbols(pred, "cond: pred")
     graphs, stands, forms, counts = [], [], [], []
     kinds = []
     for what, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):
         with subgraph_scope(f"{name}_{what}") as scope:
-            outs, form = _flat_symbols(function(), f"cond: what {what}_func gives")
+            outs, form = _flatten_symbols(function(), f"cond: what {what}_func gives")
             heads = [_copy_if_outside(each, scope) for each in outs]
         kinds += outs
         graph, outside = _cut_subgraph(heads, scope)
@@ -284,12 +284,12 @@ def to_integer(value):
         ) from None
 
 
-def _flat_symbols(value, what):
+def _flatten_symbols(value, what):
     """The Symbols of a nested list, split into single outputs, and its structure."""
-    return flatten(value, Symbol, what, _single_outputs)
+    return flatten(value, Symbol, what, _split_outputs)
 
 
-def _single_outputs(symbol):
+def _split_outputs(symbol):
     """The outputs of a symbol of several."""
     if len(symbol.entries) > 1:
         return [type(symbol)([entry]) for entry in symbol.entries]
@@ -336,7 +336,7 @@ def _subgraph_node(operator, entries, graphs, **params):
     return Node(entry, name, attrs, texts, prop, entries)
 
 
-def _loop_results(node, like, count, out_form, state_form):
+def _split_loop_results(node, like, count, out_form, state_form):
     """A loop's results: its first `count` outputs, and its states, in their structures."""
     made = _node_outputs(node, like)
     return regroup(made[:count], out_form), regroup(made[count:], state_form)

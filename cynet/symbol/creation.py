@@ -13,7 +13,7 @@ from ..base.guard import guarded
 from ..base.kinds import is_single_int
 from ..operator._base import get_operator
 from ..operator.array_methods import BINARY
-from ..operator.checks.shapes import check_one_shape
+from ..operator.checks.shapes import require_shape_tuple
 from ..operator.paragraphs import with_paragraphs
 from .register import function_of
 from .symbol import Symbol
@@ -67,7 +67,7 @@ def zeros(
     >>> zeros((2, 3)).infer_shape()[1]
     [(2, 3)]
     """
-    check_one_shape("zeros", shape, dtype, name)
+    require_shape_tuple("zeros", shape, dtype, name)
     return _apply("_zeros", shape=shape, dtype=_dtype(dtype), name=name, **kwargs)
 
 
@@ -87,7 +87,7 @@ def ones(
     >>> mx.sym.ones((2, 3)).infer_shape()[1]
     [(2, 3)]
     """
-    check_one_shape("ones", shape, dtype, name)
+    require_shape_tuple("ones", shape, dtype, name)
     return _apply("_ones", shape=shape, dtype=_dtype(dtype), name=name, **kwargs)
 
 
@@ -116,7 +116,7 @@ def full(
     <NDArray 2x2 @cpu(0)>
     """
     if type(dtype) is int:
-        check_one_shape("full", shape, val, dtype, name)
+        require_shape_tuple("full", shape, val, dtype, name)
     return _apply("_full", shape=shape, dtype=_dtype(dtype), value=float(val), name=name, **kwargs)
 
 
@@ -216,7 +216,7 @@ def eye(
     return _apply("_eye", N=N, M=M, k=k, dtype=_dtype(dtype), name=name, **kwargs)
 
 
-def _symbol_or_number(name, left, right, python):
+def _apply_binary(name, left, right, python):
     """Apply a function to two operands, each a Symbol or a number."""
     row = BINARY[name]
     if isinstance(left, Symbol):
@@ -259,7 +259,7 @@ def power(base: Symbol | Number, exp: Symbol | float) -> Any:
     [ 9. 25.]
     <NDArray 2 @cpu(0)>
     """
-    return _symbol_or_number("power", base, exp, python_operator.pow)
+    return _apply_binary("power", base, exp, python_operator.pow)
 
 
 pow = power
@@ -280,7 +280,7 @@ def maximum(left: Symbol | float, right: Symbol | float) -> Any:
     [4. 5.]
     <NDArray 2 @cpu(0)>
     """
-    return _symbol_or_number("maximum", left, right, max)
+    return _apply_binary("maximum", left, right, max)
 
 
 @guarded
@@ -298,7 +298,7 @@ def minimum(left: Symbol | float, right: Symbol | float) -> Any:
     [3. 4.]
     <NDArray 2 @cpu(0)>
     """
-    return _symbol_or_number("minimum", left, right, min)
+    return _apply_binary("minimum", left, right, min)
 
 
 @guarded
@@ -316,7 +316,7 @@ def hypot(left: Symbol | float, right: Symbol | float) -> Any:
     [5.]
     <NDArray 1 @cpu(0)>
     """
-    return _symbol_or_number("hypot", left, right, np.hypot)
+    return _apply_binary("hypot", left, right, np.hypot)
 
 
 @guarded

@@ -1,5 +1,5 @@
 """mx.sym.image: the operators whose names start with ``_image_``."""
 
-from .register import namespace
+from .register import module_hooks
 
-__getattr__, __dir__ = namespace(__name__, "_image_")
+__getattr__, __dir__ = module_hooks(__name__, "_image_")

@@ -157,14 +157,14 @@ class Inference:
     def _inferred_shapes(self, known):
         from ..graph.infer import infer_shapes
 
-        return self._sorted_lists(infer_shapes(self.entries, known))
+        return self._list_by_role(infer_shapes(self.entries, known))
 
     def _inferred_types(self, known):
         from ..graph.infer import infer_types
 
-        return self._sorted_lists(infer_types(self.entries, known))
+        return self._list_by_role(infer_types(self.entries, known))
 
-    def _sorted_lists(self, values):
+    def _list_by_role(self, values):
         """Lists of the inferred values for arguments, outputs and auxiliary states."""
         arguments, states, _ = variable_nodes(self.entries)
         return (
@@ -173,7 +173,7 @@ class Inference:
             [values[node, 0] for node in states],
         )
 
-    def _known_values(self, args, kwargs, check, what):
+    def _values_by_name(self, args, kwargs, check, what):
         """The positional or keyword arguments as a dict by name, each value checked."""
         if args and kwargs:
             raise ArgumentError(f"{what}s are given by position or by keyword, not both")
@@ -201,7 +201,7 @@ class Inference:
                 )
             return tuple(n.__index__() for n in shape)
 
-        found = self._known_values(args, kwargs, check, "shape")
+        found = self._values_by_name(args, kwargs, check, "shape")
         return {name: declared_shape(shape) for name, shape in found.items()}
 
     def _known_types(self, args, kwargs):
@@ -211,4 +211,4 @@ class Inference:
             except TypeError as error:
                 raise ArgumentTypeError(f"the type of '{name}': {error}") from None
 
-        return self._known_values(args, kwargs, check, "type")
+        return self._values_by_name(args, kwargs, check, "type")

@@ -9,7 +9,7 @@ from ..base.guard import guarded
 from ..operator import get_operator
 from ..operator.checks.values import real_number
 from ..operator.random.drawing import with_docstring
-from .register import function_of, namespace
+from .register import function_of, module_hooks
 from .symbol import Symbol
 
 if TYPE_CHECKING:
@@ -214,4 +214,4 @@ def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
     return _apply("_shuffle", data, **kwargs)
 
 
-__getattr__, __dir__ = namespace(__name__, "_random_")  # serves uniform_like and similar names
+__getattr__, __dir__ = module_hooks(__name__, "_random_")  # serves uniform_like and similar names

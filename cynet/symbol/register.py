@@ -37,7 +37,7 @@ def _make_function(public, entry, hint):
         if out is not None:
             raise ArgumentTypeError(f"operator {public}: expected no 'out' in the call of a symbol")
 
-        def entry_of(value, argument):
+        def sole_entry(value, argument):
             if len(value.entries) != 1:
                 raise ArgumentTypeError(
                     f"operator {public}: argument '{argument}' must have a single output, "
@@ -58,16 +58,16 @@ def _make_function(public, entry, hint):
             positional.pop()
         by_name = any(isinstance(value, Symbol) for value in kwargs.values())
         if entry.prop.any_parameters and positional:
-            inputs = [entry_of(value, f"input {i}") for i, value in enumerate(positional)]
+            inputs = [sole_entry(value, f"input {i}") for i, value in enumerate(positional)]
         elif variable and not by_name:
-            inputs = [entry_of(value, f"arg{i}") for i, value in enumerate(positional)]
+            inputs = [sole_entry(value, f"arg{i}") for i, value in enumerate(positional)]
         elif variable:
-            inputs = {f"arg{i}": entry_of(value, f"arg{i}") for i, value in enumerate(positional)}
+            inputs = {f"arg{i}": sole_entry(value, f"arg{i}") for i, value in enumerate(positional)}
         elif positional and not by_name and all(value is not None for value in positional):
-            inputs = [entry_of(value, key) for key, value in zip(names, positional)]
+            inputs = [sole_entry(value, key) for key, value in zip(names, positional)]
         else:
             inputs = {
-                key: entry_of(value, key)
+                key: sole_entry(value, key)
                 for key, value in zip(names, positional)
                 if value is not None
             }
@@ -79,7 +79,7 @@ def _make_function(public, entry, hint):
                     )
                 if key in inputs:
                     raise ArgumentTypeError(f"operator {public}: argument '{key}' is given twice")
-                inputs[key] = entry_of(value, key)
+                inputs[key] = sole_entry(value, key)
             elif key in names and key not in fields:
                 if value is not None:
                     raise input_error(public, f"argument '{key}'", value, "a Symbol")
@@ -96,15 +96,15 @@ def _make_function(public, entry, hint):
     return operator_function
 
 
-def namespace(module_name, prefix, is_shown=namespaces.accept_any):
+def module_hooks(module_name, prefix, is_shown=namespaces.accept_any_name):
     """``__getattr__`` and ``__dir__`` of a module of mx.sym that shows the operators whose names
     start with `prefix`; `is_shown` as in ``operator/namespaces.py``."""
 
-    def make(operator, name):
+    def make_function(operator, name):
         return function_of(name, OPERATORS.get(operator), hint=name.lower())
 
-    return namespaces.make_namespace(module_name, prefix, make, is_shown)
+    return namespaces.make_namespace(module_name, prefix, make_function, is_shown)
 
 
 # names of mx.sym: a function for each public operator
-package_getattr, package_dir = namespace("cynet.symbol", "", lambda name: name[0] != "_")
+package_getattr, package_dir = module_hooks("cynet.symbol", "", lambda name: name[0] != "_")

@@ -2,7 +2,7 @@
 
 import json
 
-from ..attribute import is_attribute_key, split_suffix, stored_key
+from ..attribute import is_attribute_key, split_suffixed_key, stored_key
 from ..base.errors import ArgumentTypeError, CynetError, FormatError, NotFoundError, shown
 from ..base.kinds import read_json
 from ..base.np_shape import is_np_shape
@@ -16,7 +16,7 @@ from .subgraph import Subgraph, mutable_inputs
 _MXNET_VERSION = 10901  # the MXNet version whose format is written
 # The MXNet versions since which files list all inputs of operators; hold initializers of variables;
 # mean the last axis by axis -1 of argmax.
-_INPUTS_SINCE, _INITIALIZERS_SINCE, _LAST_AXIS_SINCE = 900, 904, 905
+_INPUTS_SINCE, _INITIALIZERS_SINCE, _LAST_AXIS_SINCE = 900, 904, 905  # MXNet versions
 _INDEX_OPERATORS = ("argmax", "argmin")  # operators that return indices
 _LINALG_PREFIX = "_linalg_"  # prefix of operators whose outputs may have no axes
 MAX_NESTED_GRAPHS = 64  # limit of nested subgraphs when reading
@@ -74,14 +74,14 @@ def without_amp_casts(heads):
     """
     new = {}
 
-    def source(entry):
+    def skip_casts(entry):
         node, i = entry
         while isinstance(node.prop, (AmpCastProperty, AmpMulticastProperty)):
             node, i = node.inputs[i]
         return new.get(id(node), node), i
 
     for node in topological_order(heads):
-        inputs = [source(entry) for entry in node.inputs]
+        inputs = [skip_casts(entry) for entry in node.inputs]
         if any(a is not b for (a, _), (b, _) in zip(inputs, node.inputs)):
             new[id(node)] = Node(node.op, node.name, node.attrs, node.params, node.prop, inputs)
     return [(new.get(id(node), node), i) for node, i in heads]
@@ -279,13 +279,13 @@ def _read_node(record, nodes, where, version, depth):
         del params["axis"]  # means all axes in such a file
     try:
         if named is not None:
-            params = named.fit_params(entry, params)
+            params = named.supported_params(entry, params)
         prop = entry.prop(**entry.prop.accepted_params(params))
     except NotFoundError as error:
         raise NotFoundError(f"{where}: {error}") from None
     except CynetError as error:
         raise FormatError(f"{where}: {error}") from error
-    _take_subgraphs(prop, record, where, version, depth)
+    _read_subgraphs(prop, record, where, version, depth)
     node = Node(entry, name, attrs, params, prop, inputs)
     if prop.decomposed:
         prop.n_inputs = len(inputs)
@@ -311,7 +311,7 @@ def _read_node(record, nodes, where, version, depth):
     return node
 
 
-def _take_subgraphs(prop, record, where, version, depth):
+def _read_subgraphs(prop, record, where, version, depth):
     """Set the subgraphs of a control flow operator from its JSON record."""
     held = [] if record.get("subgraphs") is None else _require_list(record, "subgraphs", where)
     if not hasattr(prop, "set_subgraphs"):
@@ -338,8 +338,8 @@ def _sort_attributes(entry, given, loose, has_param):
                 params[key] = value
             elif is_attribute_key(key):
                 attrs[stored_key(key)] = value
-            elif split_suffix(key):
-                suffixed[split_suffix(key)] = value
+            elif split_suffixed_key(key):
+                suffixed[split_suffixed_key(key)] = value
             elif may_be_param and (fields or entry.prop.any_parameters):
                 params[key] = value  # the property checks the value
             else:

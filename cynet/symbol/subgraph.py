@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from ..attribute import AttrScope
 from .node import Node, auxiliary_nodes, topological_order
 
-SUBGRAPH_ATTR = "__subgraph_name__"
-_lock = threading.Lock()
+SUBGRAPH_ATTR = "__subgraph_name__"  # attribute of nodes inside a subgraph
+_lock = threading.Lock()  # guards the counters of names
 _inner_results = threading.local()  # results of the running inference for inner graphs
 
 
@@ -39,22 +39,22 @@ class Subgraph:
             if node.op is not None and len(node.inputs) > node.num_args
         )
 
-    def _infer(self, infer, ins, outs):
+    def _infer_cached(self, infer, ins, outs):
         """Infer the subgraph's shapes. Results are cached: outer graphs infer repeatedly, and
         without a cache the time doubles with each level."""
         noted = getattr(_inner_results, "answers", None)
         if noted is None:
             _inner_results.answers = {}
             try:
-                return self._infer_inner(infer, ins, outs)
+                return self._infer_uncached(infer, ins, outs)
             finally:
                 del _inner_results.answers
         key = id(self), infer, tuple(ins), tuple(outs)
         if key not in noted:
-            noted[key] = self._infer_inner(infer, ins, outs)
+            noted[key] = self._infer_uncached(infer, ins, outs)
         return tuple(map(list, noted[key]))
 
-    def _infer_inner(self, infer, ins, outs):
+    def _infer_uncached(self, infer, ins, outs):
         known = {n.name: value for n, value in zip(self.variables, ins) if value is not None}
         heads = [(e, value) for e, value in zip(self.heads, outs) if value is not None]
         found = infer(self.heads, known, outputs=heads)
@@ -64,13 +64,13 @@ class Subgraph:
         """Complete the shapes of inputs and outputs."""
         from ..graph.infer import infer_shapes
 
-        return self._infer(infer_shapes, ins, outs)
+        return self._infer_cached(infer_shapes, ins, outs)
 
     def infer_types(self, ins, outs):
         """Complete the dtypes of inputs and outputs."""
         from ..graph.infer import infer_types
 
-        return self._infer(infer_types, ins, outs)
+        return self._infer_cached(infer_types, ins, outs)
 
 
 def mutable_inputs(node):

@@ -12,7 +12,7 @@ from ..context import current_context
 from ..operator.signature import value_text
 from .arithmetic import Arithmetic
 from .compose import attribute_text, copy_graph, substitute_variables
-from .display import Display
+from .display import HtmlDisplay
 from .inference import Inference
 from .methods import OperatorMethods
 from .node import Node, topological_order, variable_nodes
@@ -38,7 +38,7 @@ STORAGE_CODES = {"default": "0", "row_sparse": "1", "csr": "2"}  # the codes tha
 
 
 @guarded(but=("__init__", "__getitem__"))
-class Symbol(Arithmetic, OperatorMethods, Inference, Display):
+class Symbol(Arithmetic, OperatorMethods, Inference, HtmlDisplay):
     """One or several outputs of a graph of operators.
 
     Symbols are made by `Variable`, by the operators in ``mx.sym``, by `Group` and by arithmetic; a

@@ -92,7 +92,7 @@ def Variable(
 
 
 var = Variable
-STORAGE_TYPES = {code: stype for stype, code in STORAGE_CODES.items()}
+STORAGE_TYPES = {code: stype for stype, code in STORAGE_CODES.items()}  # code -> storage type
 
 
 def _shape_text(where, shape):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["check_consistency", "check_numeric_gradient", "check_symbolic_backward"]
 __all__ += ["check_symbolic_forward", "list_gpus", "numeric_grad", "simple_forward"]
 
-_NUMERIC_STEPS = {"float16": 1.0 / 2**6, "float32": 1.0 / 2**9, "float64": 1.0 / 2**14}
+_NUMERIC_STEPS = {"float16": 1.0 / 2**6, "float32": 1.0 / 2**9, "float64": 1.0 / 2**14}  # eps
 
 
 def list_gpus() -> Sequence[int]:
@@ -271,7 +271,7 @@ def numeric_grad(
     array([2., 4.])
     """
 
-    def total():
+    def sum_outputs():
         for name, value in (aux_states or {}).items():
             executor.aux_dict[name][:] = value
         outputs = executor.forward(is_train=use_forward_train)
@@ -290,11 +290,11 @@ def numeric_grad(
             point.flat[i] = at + eps / 2
             high = point.flat[i]
             executor.arg_dict[name][:] = point
-            above = total()
+            above = sum_outputs()
             point.flat[i] = at - eps / 2
             low = point.flat[i]
             executor.arg_dict[name][:] = point
-            below = total()
+            below = sum_outputs()
             point.flat[i] = at
             grad.flat[i] = (above - below) / (float(high) - float(low))
         executor.arg_dict[name][:] = point

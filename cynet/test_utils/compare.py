@@ -22,8 +22,8 @@ __all__ = ["almost_equal", "assert_almost_equal", "assert_exception", "default_c
 __all__ += ["default_dtype", "get_atol", "get_rtol", "get_tols", "rand_ndarray", "rand_shape_2d"]
 __all__ += ["rand_shape_3d", "rand_shape_nd", "random_arrays", "same", "set_default_context"]
 
-RTOL = {"bfloat16": 8e-2, "float16": 1e-2, "float32": 1e-4, "float64": 1e-5}
-ATOL = {"bfloat16": 1e-1, "float16": 1e-1, "float32": 1e-3, "float64": 1e-20}
+RTOL = {"bfloat16": 8e-2, "float16": 1e-2, "float32": 1e-4, "float64": 1e-5}  # relative tolerances
+ATOL = {"bfloat16": 1e-1, "float16": 1e-1, "float32": 1e-3, "float64": 1e-20}  # absolute tolerances
 
 
 def default_context() -> Context:

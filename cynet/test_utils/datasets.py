@@ -30,12 +30,12 @@ __all__ += ["get_mnist", "get_mnist_iterator", "get_mnist_pkl", "get_mnist_ubyte
 
 _MAX_MNIST_BYTES = 47_040_017  # one more than the size of MNIST's largest file
 
-_MIRRORS = (
+_MIRRORS = (  # URLs of folders with MNIST
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
     "https://storage.googleapis.com/cvdf-datasets/mnist/",
 )
 # SHA-256 of the unpacked files: mirrors compress them differently
-_MNIST_CHECKSUMS = {
+_MNIST_CHECKSUMS = {  # file -> SHA-256 of its content
     "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
     "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
     "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
@@ -127,7 +127,7 @@ def find_mnist(path=None):
     return next(filter(None, map(find_idx_files, _mnist_folders(path))), None)
 
 
-def _gunzip(packed):
+def _unpack_gzip(packed):
     """Unpack gzip data, up to the size of MNIST's largest file."""
     with gzip.open(io.BytesIO(packed)) as file:
         return file.read(_MAX_MNIST_BYTES)
@@ -157,7 +157,7 @@ def download_mnist(folder):
 def _matches_checksum(packed, checksum):
     """Return whether gzip data unpack to content with the SHA-256 `checksum`."""
     try:
-        return hashlib.sha256(_gunzip(packed)).hexdigest() == checksum
+        return hashlib.sha256(_unpack_gzip(packed)).hexdigest() == checksum
     except (OSError, EOFError, zlib.error):
         return False
 
@@ -303,7 +303,7 @@ def get_mnist_ubyte() -> None:
     for name, path in _mnist_files().items():
         content = read_file(path)
         if str(path).endswith(".gz"):
-            content = _gunzip(content)
+            content = _unpack_gzip(content)
         write_atomically(folder / name, content)
 
 

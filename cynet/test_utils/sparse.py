@@ -103,7 +103,7 @@ def rand_sparse_ndarray(
     values = _initial_values((len(indices),), data_init, modifier_func, dtype)
     array = csr_matrix((values, indices, indptr), shape=shape, dtype=dtype, ctx=ctx)
     if shuffle_csr_indices:
-        indices = _shuffle_indices(indices, indptr)
+        indices = _shuffle_row_indices(indices, indptr)
         array = csr_matrix((values, indices, indptr), shape=shape, dtype=dtype, ctx=ctx)
     return array, (indptr, indices, values)
 
@@ -123,7 +123,7 @@ def _doubling_positions(shape, density):
     return keep
 
 
-def _shuffle_indices(indices, indptr):
+def _shuffle_row_indices(indices, indptr):
     indices = indices.copy()
     for begin, end in pairwise(indptr):
         np.random.shuffle(indices[begin:end])
@@ -136,7 +136,7 @@ def shuffle_csr_column_indices(csr: Any) -> None:
 
     The values stay where they are.
     """
-    csr.indices[:] = _shuffle_indices(csr.indices, csr.indptr)
+    csr.indices[:] = _shuffle_row_indices(csr.indices, csr.indptr)
 
 
 @guarded

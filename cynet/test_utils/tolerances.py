@@ -18,7 +18,7 @@ __all__ += ["checkShapes", "compare_ndarray_tuple", "default_atols", "default_nu
 __all__ += ["default_rtols", "effective_dtype", "get_etol", "get_tolerance", "locationError"]
 __all__ += ["same_array", "same_symbol_structure"]
 
-_DTYPES = (
+_DTYPES = (  # dtypes that have tolerances
     "float16",
     "float32",
     "float64",

@@ -218,16 +218,16 @@ def check_speed(
         given = None if location is None else location.get(name)
         array[:] = np.random.normal(size=array.shape) if given is None else given
 
-    def run():
+    def run_once():
         executor.forward(is_train=typ == "whole")
         if typ == "whole":
             executor.backward(executor.outputs)
 
-    run()
+    run_once()
     waitall()
     begin = time.perf_counter()
     for _ in range(N):
-        run()
+        run_once()
     waitall()
     return (time.perf_counter() - begin) / N
 

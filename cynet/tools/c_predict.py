@@ -28,7 +28,7 @@ from ..serving import c_predict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LIBRARY_NAME = "cynet_predict"
+LIBRARY_NAME = "cynet_predict"  # stem of the shared library
 
 
 def build(folder: str) -> Path:

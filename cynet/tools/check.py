@@ -16,7 +16,7 @@ from pathlib import Path
 from ..base.as_mxnet import install_as_mxnet
 from ..base.errors import CynetError, shown
 
-_MODULE_NAMES = ("mxnet", "cynet")
+_MODULE_NAMES = ("mxnet", "cynet")  # modules whose names are checked
 
 
 class _NameChecker(ast.NodeVisitor):

@@ -151,7 +151,7 @@ def _report_progress(made, name, count):
         yield each
 
 
-def read_entries(path):
+def read_list_entries(path):
     """Read [(id, label, path of the image)] from a list file."""
     entries = [(number, label, file) for number, (label, file) in read_list_file(path).items()]
     if not entries:
@@ -164,7 +164,7 @@ def write_records(path, options):
 
     Raises FormatError: none of them could be read.
     """
-    name, entries = os.path.splitext(path)[0], read_entries(path)
+    name, entries = os.path.splitext(path)[0], read_list_entries(path)
     failed = 0
     with MXIndexedRecordIO(f"{name}.idx", f"{name}.rec", "w") as record:
         for number, content, error in _report_progress(
@@ -252,7 +252,7 @@ def main(arguments=None):
             print(f"error: there is no {options.prefix}*.lst; --list writes one", file=sys.stderr)
             return 1
         for path in lists:  # all lists are checked before packing begins
-            read_entries(path)
+            read_list_entries(path)
         return 1 if sum(write_records(path, options) for path in lists) else 0
     except (CynetError, OSError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -33,7 +33,7 @@ def _image_extension(content):
     return _IMAGE_KINDS.get(content[:2], "bin")
 
 
-def _image_records(file, damaged):
+def _read_image_records(file, damaged):
     """Yield (offset, header, bytes) of each image record."""
     for offset in file.record_offsets(damaged.append):
         try:
@@ -50,7 +50,7 @@ def _label_text(label):
 
 def _print_summary(file, damaged, out):
     kinds, labels, count, size = Counter(), Counter(), 0, 0
-    for _, header, content in _image_records(file, damaged):
+    for _, header, content in _read_image_records(file, damaged):
         count, size = count + 1, size + len(content)
         kinds[_image_extension(content)] += 1
         if header.flag == 0:
@@ -62,7 +62,7 @@ def _print_summary(file, damaged, out):
 
 
 def _list_records(file, maximum, damaged, out):
-    found = _image_records(file, damaged)
+    found = _read_image_records(file, damaged)
     for offset, header, content in itertools.islice(found, maximum or None):
         label, kind = _label_text(header.label), _image_extension(content)
         print(f"{offset}\t{header.id}\t{label}\t{kind}\t{len(content)}", file=out)
@@ -75,7 +75,7 @@ def _check_records(file, path, wanted, damaged, out):
         wanted = f"{name}.lst"
     entries = None if wanted is None else read_list_file(wanted)
     count, found = 0, {}
-    for offset, header, content in _image_records(file, damaged):
+    for offset, header, content in _read_image_records(file, damaged):
         found[offset] = header
         try:
             decode_rgb(content, name=f"the record at offset {offset}")
@@ -132,7 +132,7 @@ def _index_differences(found, name):
 
 def _write_index(file, path, damaged, out):
     lines, taken = [], set()
-    for number, (offset, header, _) in enumerate(_image_records(file, damaged)):
+    for number, (offset, header, _) in enumerate(_read_image_records(file, damaged)):
         key = number if header.id in taken else header.id
         taken.add(key)
         lines.append(f"{key}\t{offset}\n".encode())
@@ -147,7 +147,7 @@ def _extract_images(file, folder, damaged, out):
     with naming("make the folder", folder):
         os.makedirs(folder, exist_ok=True)
     count = 0
-    for count, (_, header, content) in enumerate(_image_records(file, damaged), 1):
+    for count, (_, header, content) in enumerate(_read_image_records(file, damaged), 1):
         name = f"{count - 1:08d}_{header.id}.{_image_extension(content)}"
         write_atomically(os.path.join(folder, name), content)
     print(f"{count} files in {folder}", file=out)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from ..typing import FileName
 
 _POINTS_PER_INCH = 72  # points are the unit of SVG sizes
-_FONT_POINTS = 12
-_MARGIN_POINTS = 12
-_ROUND_SHAPES = ("oval", "ellipse", "circle")
+_FONT_POINTS = 12  # height of text
+_MARGIN_POINTS = 12  # space around a drawing
+_ROUND_SHAPES = ("oval", "ellipse", "circle")  # shapes drawn as ellipses
 
 
 @guarded
@@ -112,7 +112,7 @@ class Drawing:
         '<title>one</title>'
         """
         boxes, lines = self._compute_layout()
-        parts = [_line_svg(points, attrs) for points, attrs in lines]
+        parts = [_edge_svg(points, attrs) for points, attrs in lines]
         parts += [_box_svg(*boxes[name], attrs) for name, attrs in self._nodes.items()]
         xs = [x + d * w / 2 for x, _, w, _ in boxes.values() for d in (-1, 1)] or [0]
         ys = [y + d * h / 2 for _, y, _, h in boxes.values() for d in (-1, 1)] or [0]
@@ -287,7 +287,7 @@ def _text_svg(x, y, lines, color="black"):
     return "\n".join(rows)
 
 
-def _line_svg(points, attrs):
+def _edge_svg(points, attrs):
     end = "marker-start" if attrs.get("dir") == "back" else "marker-end"
     path = " L ".join(f"{x:.1f} {y:.1f}" for x, y in points)
     drawn = f'<path d="M {path}" fill="none" stroke="black" {end}="url(#arrow)"/>'

@@ -8,7 +8,7 @@ WEIGHTS = {"weight", "bias", "gamma", "beta", "parameters"}  # names of inputs
 SIDE_INPUTS = WEIGHTS | {"label"}  # no previous layers
 
 
-def checked_shapes(symbol, shape):
+def infer_checked_shapes(symbol, shape):
     """Infer the shapes of all entries; return an empty dict if `shape` is None."""
     if not isinstance(symbol, Symbol):
         raise ArgumentTypeError(f"symbol must be a Symbol, got {type(symbol).__name__}")

@@ -12,14 +12,14 @@ from ..base.files import file_name
 from ..base.guard import guarded
 from ..symbol.node import topological_order
 from .drawing import Drawing
-from .layers import checked_shapes, side_input_ids
+from .layers import infer_checked_shapes, side_input_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..typing import DTypeLike, Shape, Symbol
 
-_COLORS = {
+_COLORS = {  # kind of a node -> fill color
     "variable": "#8dd3c7",
     "weighted": "#fb8072",
     "norm": "#bebada",
@@ -37,17 +37,17 @@ def _node_label(node):
         return node.name
     name, prop = node.op.name, node.prop
 
-    def dims(values):
+    def dim_text(values):
         return "x".join(map(str, values or (1,)))
 
     if prop.drawn_as == "weighted" and hasattr(prop, "num_filter"):
-        return f"{name}\n{dims(prop.kernel)}/{dims(prop.stride)}, {prop.num_filter}"
+        return f"{name}\n{dim_text(prop.kernel)}/{dim_text(prop.stride)}, {prop.num_filter}"
     if prop.drawn_as == "weighted" and hasattr(prop, "num_hidden"):
         return f"{name}\n{prop.num_hidden}"
     if prop.drawn_as == "activation" and hasattr(prop, "act_type"):
         return f"{name}\n{prop.act_type}"
     if prop.drawn_as == "pooling" and hasattr(prop, "pool_type"):
-        where = "global" if prop.global_pool else f"{dims(prop.kernel)}/{dims(prop.stride)}"
+        where = "global" if prop.global_pool else f"{dim_text(prop.kernel)}/{dim_text(prop.stride)}"
         return f"{name}\n{prop.pool_type}, {where}"
     return node.name
 
@@ -100,7 +100,7 @@ def plot_network(
     >>> "FullyConnected" in picture.source, picture.source.count("->")
     (True, 2)
     """
-    shapes = checked_shapes(symbol, shape)
+    shapes = infer_checked_shapes(symbol, shape)
     if dtype is not None:
         symbol.infer_type_partial(**dtype)
     style = {

@@ -9,7 +9,7 @@ from ..base.errors import ArgumentError
 from ..base.guard import guarded
 from ..operator import get_operator
 from ..symbol.node import fixed_arguments, topological_order
-from .layers import WEIGHTS, checked_shapes, input_layers, side_input_ids
+from .layers import WEIGHTS, infer_checked_shapes, input_layers, side_input_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ def print_summary(
     Frozen params: 0
     ____________________________________________________________
     """
-    shapes = checked_shapes(symbol, shape)
+    shapes = infer_checked_shapes(symbol, shape)
     ends = [int(p * line_length) if p <= 1 else int(p) for p in positions]
     if len(ends) != 4:
         raise ArgumentError(f"positions must have 4 items, got {len(ends)}")

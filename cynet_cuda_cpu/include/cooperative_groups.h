@@ -32,37 +32,37 @@ class thread_block_tile {
   static constexpr unsigned num_threads() { return Size; }
   static unsigned meta_group_rank() { return thread_block::thread_rank() / Size; }
   static unsigned meta_group_size() { return (thread_block::size() + Size - 1) / Size; }
-  void sync(int line = __builtin_LINE()) const { ::cynet_emulator::sync_warp(line, mask()); }
+  void sync(int line = __builtin_LINE()) const { ::cynet_emulator::sync_warp(line, tile_mask()); }
   template <typename T>
   T shfl(T value, int source, int line = __builtin_LINE()) const {
-    return ::cynet_emulator::shuffle(line, mask(), value, source, Size);
+    return ::cynet_emulator::shuffle(line, tile_mask(), value, source, Size);
   }
   template <typename T>
   T shfl_up(T value, unsigned delta, int line = __builtin_LINE()) const {
-    return ::cynet_emulator::shuffle_up(line, mask(), value, delta, Size);
+    return ::cynet_emulator::shuffle_up(line, tile_mask(), value, delta, Size);
   }
   template <typename T>
   T shfl_down(T value, unsigned delta, int line = __builtin_LINE()) const {
-    return ::cynet_emulator::shuffle_down(line, mask(), value, delta, Size);
+    return ::cynet_emulator::shuffle_down(line, tile_mask(), value, delta, Size);
   }
   template <typename T>
   T shfl_xor(T value, int flip, int line = __builtin_LINE()) const {
-    return ::cynet_emulator::shuffle_xor(line, mask(), value, flip, Size);
+    return ::cynet_emulator::shuffle_xor(line, tile_mask(), value, flip, Size);
   }
   int any(int predicate, int line = __builtin_LINE()) const {
-    return ::cynet_emulator::any(line, mask(), predicate);
+    return ::cynet_emulator::any(line, tile_mask(), predicate);
   }
   int all(int predicate, int line = __builtin_LINE()) const {
-    return (~ballot(predicate, line) & (mask() >> first_lane() & lane_mask())) == 0;
+    return (~ballot(predicate, line) & (tile_mask() >> first_lane() & lane_mask())) == 0;
   }
   unsigned ballot(int predicate, int line = __builtin_LINE()) const {
-    return ::cynet_emulator::ballot(line, mask(), predicate) >> first_lane() & lane_mask();
+    return ::cynet_emulator::ballot(line, tile_mask(), predicate) >> first_lane() & lane_mask();
   }
 
  private:
   static unsigned lane_mask() { return Size == 32 ? ~0u : (1u << (Size & 31)) - 1; }
   static unsigned first_lane() { return ::cynet_emulator::lane_index() & ~(Size - 1); }
-  static unsigned mask() { return lane_mask() << first_lane(); }
+  static unsigned tile_mask() { return lane_mask() << first_lane(); }
 };
 template <unsigned Size>
 static inline thread_block_tile<Size> tiled_partition(const thread_block&) {

@@ -6,24 +6,24 @@
 namespace cynet_emulator {
 
 template <size_t size>
-struct Word;
+struct WordOfSize;
 template <>
-struct Word<2> {
+struct WordOfSize<2> {
   typedef uint16_t type;
 };
 template <>
-struct Word<4> {
+struct WordOfSize<4> {
   typedef uint32_t type;
 };
 template <>
-struct Word<8> {
+struct WordOfSize<8> {
   typedef uint64_t type;
 };
 
 // *p = change(*p) in one step.
 template <typename T, typename Change>
 __attribute__((always_inline)) inline T atomic_change(T* p, Change change) {
-  typedef typename Word<sizeof(T)>::type W;
+  typedef typename WordOfSize<sizeof(T)>::type W;
   W* word = reinterpret_cast<W*>(p);
   W before = __atomic_load_n(word, __ATOMIC_RELAXED), after;
   T value;

@@ -12,7 +12,7 @@
 namespace cynet_emulator {
 
 // A record of a global variable that the compiler registers (the layout is the compiler's).
-struct Global {
+struct GlobalRecord {
   uintptr_t begin, size, size_with_red_zone;
   const char* name;
   const char* module;
@@ -20,29 +20,29 @@ struct Global {
   void* location;
   uintptr_t odr;
 };
-struct Globals {
-  Global* list;
+struct GlobalRecords {
+  GlobalRecord* list;
   size_t count;
 };
 enum { kMaxGlobals = 64 };
-static Globals globals[kMaxGlobals];
+static GlobalRecords globals[kMaxGlobals];
 static int global_lists = 0;
 
 // An array argument: [begin, end) in the copy that the kernel gets.
-struct Range {
+struct ArgumentRange {
   uintptr_t begin, end;
   int argument;
 };
-static Range* ranges = nullptr;
+static ArgumentRange* ranges = nullptr;
 static int range_count = 0;
 static char* dynamic_begin = nullptr;
 static size_t dynamic_size = 0;
 
-#define CYNET_UNCHECKED __attribute__((no_sanitize("kernel-address"), noinline))
+#define CYNET_UNCHECKED __attribute__((no_sanitize("kernel-address"), noinline))  // no checks
 
-CYNET_UNCHECKED static void report_access(uintptr_t at, size_t size, bool write, void* caller,
-                                          uintptr_t begin, uintptr_t bytes, int argument,
-                                          const char* name) {
+CYNET_UNCHECKED static void report_bad_access(uintptr_t at, size_t size, bool write, void* caller,
+                                              uintptr_t begin, uintptr_t bytes, int argument,
+                                              const char* name) {
   note_failure(block, block->running->thread, kOutOfBounds, 0, "%s", name);
   Failure* failure = block->failure;
   failure->caller = reinterpret_cast<uintptr_t>(caller) - reinterpret_cast<uintptr_t>(__ehdr_start);
@@ -65,13 +65,13 @@ CYNET_UNCHECKED static void check(uintptr_t at, size_t size, bool write, void* c
   set_checking(false);
   for (int i = 0; i < global_lists; ++i)
     for (size_t k = 0; k < globals[i].count; ++k) {
-      const Global& g = globals[i].list[k];
+      const GlobalRecord& g = globals[i].list[k];
       if (at + size <= g.begin || at >= g.begin + g.size_with_red_zone) continue;
       if (at >= g.begin && at + size <= g.begin + g.size) {
         set_checking(true);
         return;
       }
-      report_access(at, size, write, caller, g.begin, g.size, -1, g.name);
+      report_bad_access(at, size, write, caller, g.begin, g.size, -1, g.name);
     }
   // other parts of the object: tables of constants, this thread's threadIdx
   const uintptr_t image = reinterpret_cast<uintptr_t>(__ehdr_start);
@@ -99,23 +99,23 @@ CYNET_UNCHECKED static void check(uintptr_t at, size_t size, bool write, void* c
     best = distance, begin = from, bytes = to - from;
     argument = dynamics ? -1 : ranges[i].argument;
   }
-  report_access(at, size, write, caller, begin, bytes, argument, "dynamic shared memory");
+  report_bad_access(at, size, write, caller, begin, bytes, argument, "dynamic shared memory");
 }
 
-struct Location {
+struct SourceLocation {
   const char* file;
   uint32_t line, column;
 };
 struct IndexData {
-  Location where;
-  struct Type {
+  SourceLocation where;
+  struct TypeDescriptor {
     uint16_t kind, info;
     char name[1];
   }* array;
-  Type* index;
+  TypeDescriptor* index;
 };
 
-CYNET_UNCHECKED static void report_index(void* data, void* index) {
+CYNET_UNCHECKED static void report_bad_index(void* data, void* index) {
   if (!checking) return;
   set_checking(false);
   const IndexData* found = static_cast<IndexData*>(data);
@@ -156,14 +156,14 @@ CYNET_HIDDEN void __asan_handle_no_return() {}
 CYNET_HIDDEN void __asan_register_globals(void* list, long count) {
   using namespace cynet_emulator;
   if (global_lists < kMaxGlobals)
-    globals[global_lists++] = {static_cast<Global*>(list), static_cast<size_t>(count)};
+    globals[global_lists++] = {static_cast<GlobalRecord*>(list), static_cast<size_t>(count)};
 }
 CYNET_HIDDEN void __asan_unregister_globals(void*, long) {}
 CYNET_HIDDEN void __ubsan_handle_out_of_bounds(void* data, void* index) {
-  cynet_emulator::report_index(data, index);
+  cynet_emulator::report_bad_index(data, index);
 }
 CYNET_HIDDEN void __ubsan_handle_out_of_bounds_abort(void* data, void* index) {
-  cynet_emulator::report_index(data, index);
+  cynet_emulator::report_bad_index(data, index);
 }
 #undef CYNET_HIDDEN
 }

@@ -24,7 +24,7 @@
 
 // A kernel is compiled as if for compute capability 8.0.
 #define __CUDA_ARCH__ 800
-#define CYNET_EMULATED 1
+#define CYNET_EMULATED 1  // tells the emulator from nvcc
 
 #ifndef CYNET_CHECKED
 #define CYNET_CHECKED 0  // 1: the checking mode
@@ -56,7 +56,7 @@
 
 static __thread uint3 threadIdx, blockIdx;
 static __thread dim3 blockDim, gridDim;
-static constexpr int warpSize = 32;
+static constexpr int warpSize = 32;  // lanes of a warp
 
 #include "cynet_half.h"
 #include "cynet_math.h"

@@ -14,19 +14,19 @@
 #include <ucontext.h>
 #else
 // Saves what a callee must keep, stores the stack pointer in *from and goes on at `to`.
-extern "C" void cynet_switch(void** from, void* to) __attribute__((visibility("hidden")));
+extern "C" void cynet_switch_stack(void** from, void* to) __attribute__((visibility("hidden")));
 __asm__(
     ".pushsection .text\n"
-    ".hidden cynet_switch\n"
-    ".globl cynet_switch\n"
-    ".type cynet_switch,@function\n"
-    "cynet_switch:\n"
+    ".hidden cynet_switch_stack\n"
+    ".globl cynet_switch_stack\n"
+    ".type cynet_switch_stack,@function\n"
+    "cynet_switch_stack:\n"
     "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
     "  movq %rsp, (%rdi)\n"
     "  movq %rsi, %rsp\n"
     "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
     "  ret\n"
-    ".size cynet_switch,.-cynet_switch\n"
+    ".size cynet_switch_stack,.-cynet_switch_stack\n"
     ".popsection\n");
 #endif
 
@@ -53,8 +53,8 @@ static inline void enter_fibre(Context* from, Fibre* to) { swapcontext(from, &to
 static inline void leave_fibre(Fibre* from, Context* to) { swapcontext(&from->context, to); }
 #else
 typedef void* Context;
-static inline void enter_fibre(Context* from, Fibre* to) { cynet_switch(from, to->sp); }
-static inline void leave_fibre(Fibre* from, Context* to) { cynet_switch(&from->sp, *to); }
+static inline void enter_fibre(Context* from, Fibre* to) { cynet_switch_stack(from, to->sp); }
+static inline void leave_fibre(Fibre* from, Context* to) { cynet_switch_stack(&from->sp, *to); }
 #endif
 
 // The fibre begins with `function`, which never returns, when it is entered next.

@@ -33,29 +33,29 @@ CYNET_TYPE_CODE(long long, 'q')
 CYNET_TYPE_CODE(unsigned long long, 'Q')
 #undef CYNET_TYPE_CODE
 
-struct Parameter {
+struct ParamInfo {
   char kind, code;
   uint16_t size;
 };
 
 template <typename T>
 struct DescribeParameter {
-  static constexpr Parameter value = {'s', TypeCode<T>::value, sizeof(T)};
+  static constexpr ParamInfo value = {'s', TypeCode<T>::value, sizeof(T)};
 };
 template <typename T>
 struct DescribeParameter<T*> {
-  static constexpr Parameter value = {'p', TypeCode<std::remove_cv_t<T>>::value, sizeof(void*)};
+  static constexpr ParamInfo value = {'p', TypeCode<std::remove_cv_t<T>>::value, sizeof(void*)};
 };
 
 // The dynamic shared memory of the running block.
 static __thread char* dynamic_shared = nullptr;
 
 template <auto K>
-struct Kernel;
+struct KernelCaller;
 template <typename... A, void (*K)(A...)>
-struct Kernel<K> {
+struct KernelCaller<K> {
   static constexpr int count = sizeof...(A);
-  static constexpr Parameter parameters[sizeof...(A) + 1] = {DescribeParameter<A>::value..., {}};
+  static constexpr ParamInfo parameters[sizeof...(A) + 1] = {DescribeParameter<A>::value..., {}};
 
   static void run(A... values) {
     set_checking(true);
@@ -63,14 +63,14 @@ struct Kernel<K> {
     set_checking(false);
   }
   template <size_t... I>
-  static void call_one(void** values, std::index_sequence<I...>) {
+  static void unpack_run(void** values, std::index_sequence<I...>) {
     run(*static_cast<A*>(values[I])...);
   }
   // Runs a kernel for one thread.
-  static void run_thread(void** values) { call_one(values, std::index_sequence_for<A...>()); }
+  static void run_thread(void** values) { unpack_run(values, std::index_sequence_for<A...>()); }
 
   // Runs a kernel for all threads of a block that does not synchronise.
-  static void loop_threads(A... values) {
+  static void run_kernel_loop(A... values) {
     for (unsigned z = 0; z < blockDim.z; ++z)
       for (unsigned y = 0; y < blockDim.y; ++y) {
         threadIdx.y = y, threadIdx.z = z;
@@ -82,10 +82,10 @@ struct Kernel<K> {
       }
   }
   template <size_t... I>
-  static void unpack(void** values, std::index_sequence<I...>) {
-    loop_threads(*static_cast<A*>(values[I])...);
+  static void unpack_loop(void** values, std::index_sequence<I...>) {
+    run_kernel_loop(*static_cast<A*>(values[I])...);
   }
-  static void run_threads(void** values) { unpack(values, std::index_sequence_for<A...>()); }
+  static void run_threads(void** values) { unpack_loop(values, std::index_sequence_for<A...>()); }
 };
 
 struct Entry {
@@ -93,7 +93,7 @@ struct Entry {
   void (*run_thread)(void**);  // NULL: the kernel does not synchronise
   void (*run_threads)(void**);   // runs all threads; NULL: `run_thread` does
   int count;
-  const Parameter* parameters;
+  const ParamInfo* parameters;
 };
 
 // The arguments of a launch; `bytes` has the size of each array argument, -1 for values.
@@ -107,7 +107,7 @@ struct Launch {
   Failure* failure;
 };
 
-static inline void set_block(int64_t i) {
+static inline void set_block_index(int64_t i) {
   blockIdx.x = static_cast<unsigned>(i % gridDim.x);
   blockIdx.y = static_cast<unsigned>(i / gridDim.x % gridDim.y);
   blockIdx.z = static_cast<unsigned>(i / gridDim.x / gridDim.y);
@@ -125,7 +125,7 @@ __attribute__((noinline)) static bool loop_blocks(Block* own, const Entry& entry
   bool good = true;
   if (setjmp(here) == 0) {
     for (int64_t i = begin; i < end && !*stopped; ++i) {
-      set_block(i);
+      set_block_index(i);
       entry.run_threads(values);
     }
   } else {
@@ -152,9 +152,9 @@ static bool run_blocks(const Entry& entry, const Launch& launch, void** values, 
   Block own;
   bool good = !launch.shared || memory;
   if (entry.run_thread) {
-    good = open_block(&own, count, entry.run_thread, values, failure) && good;
+    good = init_block(&own, count, entry.run_thread, values, failure) && good;
     for (int64_t i = begin; good && i < end && !*stopped; ++i) {
-      set_block(i);
+      set_block_index(i);
       good = run_block(&own);
     }
     close_block(&own);
@@ -183,7 +183,7 @@ static bool run_grid(const Entry& entry, const Launch& launch, void** values, in
 #if CYNET_CHECKED
 // The kernel works on copies of its arrays with space around them; arrays that share memory share
 // it in the copy, too. What it wrote is copied back when it succeeded.
-static bool run_checked(const Entry& entry, const Launch& launch) {
+static bool run_on_copies(const Entry& entry, const Launch& launch) {
   static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&one_launch);
   enum { kSpace = 4096 };
@@ -194,7 +194,7 @@ static bool run_checked(const Entry& entry, const Launch& launch) {
   Span* spans = static_cast<Span*>(calloc(entry.count + 1, sizeof(Span)));
   void** values = static_cast<void**>(malloc((entry.count + 1) * sizeof(void*)));
   void** pointers = static_cast<void**>(malloc((entry.count + 1) * sizeof(void*)));
-  ranges = static_cast<Range*>(malloc((entry.count + 1) * sizeof(Range)));
+  ranges = static_cast<ArgumentRange*>(malloc((entry.count + 1) * sizeof(ArgumentRange)));
   range_count = 0;
   int count = 0;
   bool good = spans && values && pointers && ranges;
@@ -258,12 +258,12 @@ static bool run_checked(const Entry& entry, const Launch& launch) {
 namespace cynet_emulator {
 // Selects the kernel among overloads of a name: the one that returns void.
 template <typename... A>
-constexpr auto address_of(void (*kernel)(A...)) -> void (*)(A...) {
+constexpr auto kernel_address(void (*kernel)(A...)) -> void (*)(A...) {
   return kernel;
 }
 template <bool waits, auto K>
 constexpr Entry make_entry(const char* name) {
-  using Own = Kernel<K>;
+  using Own = KernelCaller<K>;
   if constexpr (waits || CYNET_CHECKED)  // a kernel is compiled in one way only
     return {name, Own::run_thread, nullptr, Own::count, Own::parameters};
   else return {name, nullptr, Own::run_threads, Own::count, Own::parameters};
@@ -272,7 +272,7 @@ constexpr Entry make_entry(const char* name) {
 
 // A row of the table; S: whether the kernel synchronises.
 #define CYNET_KERNEL(S, name, ...) \
-  ::cynet_emulator::make_entry<S, ::cynet_emulator::address_of(&__VA_ARGS__)>(name)
+  ::cynet_emulator::make_entry<S, ::cynet_emulator::kernel_address(&__VA_ARGS__)>(name)
 
 // The check that follows each declaration of shared arrays, given their sizes.
 namespace cynet_emulator {
@@ -301,7 +301,7 @@ namespace cynet_emulator {
 // Runs a launch; returns 0, or the kind of `launch.failure`.
 static int launch_entry(const Entry& entry, const Launch& launch) {
 #if CYNET_CHECKED
-  run_checked(entry, launch);
+  run_on_copies(entry, launch);
 #else
   run_grid(entry, launch, launch.values, launch.threads);
 #endif

@@ -55,7 +55,7 @@ struct Thread {
   uint64_t result;  // result that the warp function returns to the thread
 };
 
-static const unsigned kAllLanes = 0xffffffffu;
+static const unsigned kAllLanes = 0xffffffffu;  // mask of a whole warp
 // True while the thread runs the kernel's own code. Volatile, since the checks that the compiler
 // inserts at accesses read it.
 static volatile __thread bool checking = false;
@@ -86,7 +86,7 @@ struct Block {
 
 static __thread Block* block = nullptr;
 
-static inline void set_thread(int t) {
+static inline void set_thread_index(int t) {
   threadIdx.x = t % blockDim.x;
   threadIdx.y = t / blockDim.x % blockDim.y;
   threadIdx.z = t / blockDim.x / blockDim.y;
@@ -95,7 +95,7 @@ static inline void set_thread(int t) {
 // Records the failure of thread t of the running block, which ends the launch.
 __attribute__((format(printf, 5, 6))) static void note_failure(Block* b, int t, int kind, int line,
                                                                const char* format, ...) {
-  set_thread(t);
+  set_thread_index(t);
   Failure* failure = b->failure;
   memset(failure, 0, sizeof(Failure));
   failure->kind = kind;
@@ -129,10 +129,10 @@ __attribute__((noreturn, noinline)) static void fail(int kind, int line, const c
 }
 
 // Suspends the running thread until it is made ready.
-static void suspend() {
+static void suspend_thread() {
   Fibre* self = block->running;
   leave_fibre(self, &block->home);
-  set_thread(self->thread);
+  set_thread_index(self->thread);
 }
 
 static inline void make_ready(int t) {
@@ -185,7 +185,7 @@ static int barrier(int line, int kind = kPlain, int predicate = 0) {
   b->threads[self].state = kAtBarrier;
   b->threads[self].line = line;
   b->yes += predicate != 0;
-  if (++b->waiting + b->left < b->count) suspend();
+  if (++b->waiting + b->left < b->count) suspend_thread();
   else if (!release_barrier(self)) stop();
   const int answer = kind == kCount ? b->total_yes : kind == kAndAll ? b->all_yes : b->any_yes;
   set_checking(true);
@@ -268,7 +268,7 @@ static uint64_t warp_function(int line, unsigned mask, int kind, uint64_t value,
   own.state = kInWarp;
   own.line = line, own.mask = mask, own.kind = kind, own.value = value, own.source = source;
   own.is_signed = is_signed;
-  if (!complete_warp(base, mask, kind, self)) suspend();
+  if (!complete_warp(base, mask, kind, self)) suspend_thread();
   const uint64_t answer = own.result;
   set_checking(true);
   return answer;
@@ -295,7 +295,7 @@ static void fibre_main() {
       self->thread = t;
       b->threads[t].fibre = self;
       b->threads[t].state = kRuns;
-      set_thread(t);
+      set_thread_index(t);
       b->body(b->arguments);
       b->threads[t].state = kLeft;
       ++b->left;
@@ -324,10 +324,10 @@ static void note_deadlock(Block* b) {
 
 // The stacks that a system thread caches between launches.
 enum { kMaxCachedFibres = 256 };
-struct StackCache {
+struct FibreCache {
   Fibre* first = nullptr;
   int count = 0;
-  ~StackCache() {
+  ~FibreCache() {
     while (first) {
       Fibre* next = first->next;
       free_fibre(first);
@@ -335,7 +335,7 @@ struct StackCache {
     }
   }
 };
-static thread_local StackCache fibre_cache;
+static thread_local FibreCache fibre_cache;
 
 static Fibre* take_fibre(Block* b) {
   Fibre* fibre = b->free_fibres;
@@ -385,7 +385,7 @@ static bool run_block(Block* b) {
 }
 
 // Allocates the blocks of `count` threads that this system thread runs in a launch.
-static bool open_block(Block* b, int count, void (*body)(void**), void** arguments,
+static bool init_block(Block* b, int count, void (*body)(void**), void** arguments,
                        Failure* failure) {
   memset(b, 0, sizeof(Block));
   b->count = count;
@@ -526,13 +526,13 @@ static inline unsigned active_mask(int line) {
 #define __any_sync(...) ::cynet_emulator::any(__LINE__, __VA_ARGS__)
 #define __all_sync(...) ::cynet_emulator::all(__LINE__, __VA_ARGS__)
 #define __match_any_sync(...) ::cynet_emulator::match_any(__LINE__, __VA_ARGS__)
-#define CYNET_REDUCE(kind, ...) ::cynet_emulator::reduce(__LINE__, kind, __VA_ARGS__)
-#define __reduce_add_sync(...) CYNET_REDUCE(::cynet_emulator::kSum, __VA_ARGS__)
-#define __reduce_min_sync(...) CYNET_REDUCE(::cynet_emulator::kLeast, __VA_ARGS__)
-#define __reduce_max_sync(...) CYNET_REDUCE(::cynet_emulator::kMax, __VA_ARGS__)
-#define __reduce_and_sync(...) CYNET_REDUCE(::cynet_emulator::kAnd, __VA_ARGS__)
-#define __reduce_or_sync(...) CYNET_REDUCE(::cynet_emulator::kOr, __VA_ARGS__)
-#define __reduce_xor_sync(...) CYNET_REDUCE(::cynet_emulator::kXor, __VA_ARGS__)
+#define CYNET_WARP_REDUCE(kind, ...) ::cynet_emulator::reduce(__LINE__, kind, __VA_ARGS__)
+#define __reduce_add_sync(...) CYNET_WARP_REDUCE(::cynet_emulator::kSum, __VA_ARGS__)
+#define __reduce_min_sync(...) CYNET_WARP_REDUCE(::cynet_emulator::kLeast, __VA_ARGS__)
+#define __reduce_max_sync(...) CYNET_WARP_REDUCE(::cynet_emulator::kMax, __VA_ARGS__)
+#define __reduce_and_sync(...) CYNET_WARP_REDUCE(::cynet_emulator::kAnd, __VA_ARGS__)
+#define __reduce_or_sync(...) CYNET_WARP_REDUCE(::cynet_emulator::kOr, __VA_ARGS__)
+#define __reduce_xor_sync(...) CYNET_WARP_REDUCE(::cynet_emulator::kXor, __VA_ARGS__)
 #define __activemask() ::cynet_emulator::active_mask(__LINE__)
 #define __trap() ::cynet_emulator::fail(::cynet_emulator::kTrap, __LINE__)
 #include <assert.h>

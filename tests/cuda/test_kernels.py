@@ -14,7 +14,7 @@ import cynet as mx
 from cynet.base import config
 from cynet.cuda import families
 from cynet.kernels.table import update_rules
-from cynet.operator.cuda.kernel_args import axes_of, layout, space_of
+from cynet.operator.cuda.kernel_args import axes_of, layout_args, space_of
 from cynet.operator.cuda.update import KernelArgs
 from cynet.operator.elementwise_loop import Loop
 from cynet_cuda_cpu import EmulatedModule
@@ -215,7 +215,7 @@ def test_copy():
         for want, strides, begin in cases:
             shape = want.shape
             to = [int(np.prod(shape[i + 1 :])) for i in range(3)]
-            walk = layout(shape, to, strides, start=begin)
+            walk = layout_args(shape, to, strides, start=begin)
             out = np.ones(want.size, dtype)
             run = kernel("index", f"copy<{kind}>")
             run.launch([x, out, walk, INT(0)], 2, 32)
@@ -254,7 +254,7 @@ def test_in_the_checking_mode(source, names):
         )
         close(parts, x.reshape(12, 5).sum(1).astype("d"), "float32")
     else:
-        walk = layout((5, 12), (12, 1), (1, 5))
+        walk = layout_args((5, 12), (12, 1), (1, 5))
         module.get(names[0]).launch([x, out, walk, INT(0)], 3, 32)
         close(out.reshape(5, 12), x.reshape(12, 5).T, "float32")
         index = np.array([0, 11, 3, 2])

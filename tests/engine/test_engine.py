@@ -435,7 +435,7 @@ def test_nothing_is_left_alive(engine):
     v, token = engine.new_variable(), threading.local()
     engine.push_sync(lambda ctx, token=token: None, None, (), (v,))
     engine.wait_for_all()
-    assert cells.alive() == 0
+    assert cells.live_job_count() == 0
     cells.close()
     del v
     assert engine.census()["variables"] == 0
@@ -520,7 +520,7 @@ def test_what_is_written_may_be_given_back_before_the_function_is_done(engine, i
     cells.wait(0)
     assert cells.values()[0] == 3
     engine.wait_for_all()
-    assert cells.alive() == 0
+    assert cells.live_job_count() == 0
     cells.close()
 
 

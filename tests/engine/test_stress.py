@@ -157,7 +157,7 @@ def test_sixteen_threads_push_at_once(seed, name):
     assert not failed
     engine.wait_for_all()
     assert total == [n_threads * n_pushes // 8]
-    assert cells.alive() == 0
+    assert cells.live_job_count() == 0
     cells.close()
     assert engine.census()["pending"] == 0
 

@@ -41,7 +41,7 @@ def kept(cache):
 def test_within_the_limit_all_stay(alone):
     cache = PlanCache()
     for i in range(4):
-        cache.put(i, plan(), 1.0)
+        cache.add_plan(i, plan(), 1.0)
     assert kept(cache) == [0, 1, 2, 3]
     assert cache.nbytes == MIB
 
@@ -49,43 +49,43 @@ def test_within_the_limit_all_stay(alone):
 def test_the_least_recently_used_goes_first(alone):
     cache = PlanCache()
     for i in range(4):
-        cache.put(i, plan(), 1.0)
-    cache.put(4, plan(), 1.0)  # all alike: any of the four; from here on they have ages
+        cache.add_plan(i, plan(), 1.0)
+    cache.add_plan(4, plan(), 1.0)  # all alike: any of the four; from here on they have ages
     for key in (gone := [i for i in range(4) if i not in cache]):
-        cache.put(key, plan(), 1.0)
+        cache.add_plan(key, plan(), 1.0)
     assert len(gone) == 1 and len(cache) == 4
     oldest, *others = [key for key in kept(cache) if key != gone[0]]
     for _ in range(2):
         for key in (*others, gone[0]):
             assert cache.get(key) is not None
-    cache.put(9, plan(), 1.0)
+    cache.add_plan(9, plan(), 1.0)
     assert oldest not in cache and len(cache) == 4
 
 
 def test_what_costs_more_stays_longer(alone):
     cache = PlanCache()
-    cache.put("dear", plan(), 60.0)
+    cache.add_plan("dear", plan(), 60.0)
     for i in range(40):
-        cache.put(i, plan(), 1.0)
+        cache.add_plan(i, plan(), 1.0)
         assert "dear" in cache and cache.nbytes <= MIB
     for i in range(40, 400):  # but not for ever
-        cache.put(i, plan(), 1.0)
+        cache.add_plan(i, plan(), 1.0)
     assert "dear" not in cache
 
 
 def test_small_plans_stay_longer_than_large_ones(alone):
     cache = PlanCache()
-    cache.put("small", plan(0.01), 1.0)
-    cache.put("large", plan(0.7), 1.0)
-    cache.put("last", plan(0.5), 1.0)
+    cache.add_plan("small", plan(0.01), 1.0)
+    cache.add_plan("large", plan(0.7), 1.0)
+    cache.add_plan("last", plan(0.5), 1.0)
     assert kept(cache) == ["last", "small"]
 
 
 def test_the_last_plan_of_each_cache_stays(alone):
     caches = [PlanCache() for _ in range(3)]
     for cache in caches:
-        cache.put("a", plan(), 1.0)
-        cache.put("b", plan(5), 1.0)
+        cache.add_plan("a", plan(), 1.0)
+        cache.add_plan("b", plan(5), 1.0)
     assert [kept(cache) for cache in caches] == [["b"]] * 3
 
 
@@ -130,8 +130,8 @@ def test_what_plans_share_counts_once_and_goes_with_the_last(alone, monkeypatch)
 
 def test_a_thread_that_was_faster(alone):
     cache = PlanCache()
-    one = cache.put("a", plan(), 1.0)
-    assert cache.put("a", plan(), 1.0) is one
+    one = cache.add_plan("a", plan(), 1.0)
+    assert cache.add_plan("a", plan(), 1.0) is one
     cache.keep_only("b")
     assert cache.get("a") is None
 

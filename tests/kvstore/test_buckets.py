@@ -124,7 +124,7 @@ def test_pieces_of_two_megabytes(count, monkeypatch):
     lengths = lengths or [0]
     for request in (
         buckets.sum_request(bucket),
-        buckets.sum_in_place(bucket, source),
+        buckets.sum_array_request(bucket, source),
         buckets.sum_request(bucket, source),
         buckets.broadcast_request(bucket, 0),
         buckets.broadcast_request(bucket, 2),
@@ -139,7 +139,7 @@ def test_pieces_of_two_megabytes(count, monkeypatch):
         (lambda c, r: [s(c) for s in r.starts] and c.rows)(Comm(), request)
         for request in (
             buckets.sum_request(bucket),
-            buckets.sum_in_place(bucket, source),
+            buckets.sum_array_request(bucket, source),
             buckets.sum_request(bucket, source),
             buckets.broadcast_request(bucket, 0),
             buckets.broadcast_request(bucket, 2),

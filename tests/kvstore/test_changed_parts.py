@@ -39,8 +39,8 @@ def test_every_rank_gets_every_part(dtype, devices, monkeypatch):
         parts = ChangedParts(arrays, bounds, world.rank)
         in_place = [each.target is arrays["cut"][0] for each in parts.gathered]
         assert in_place == [False] + [True] * (devices == 1)
-        assert parts.belong_to(arrays)
-        assert not parts.belong_to({**arrays, "whole": [each.copy() for each in arrays["whole"]]})
+        assert parts.is_made_of(arrays)
+        assert not parts.is_made_of({**arrays, "whole": [each.copy() for each in arrays["whole"]]})
         for _ in range(2):
             kv.gather(parts)
         return {key: [each.asnumpy() for each in group] for key, group in arrays.items()}

@@ -77,7 +77,7 @@ def test_two_pipes_at_once(tmp_path):
     pipes = [os.pipe() for _ in range(2)]
     files = [os.fdopen(reading, "rb") for reading, _ in pipes]
     for rank, (_, writing) in enumerate(pipes):
-        threads.append(outputs.follow(files[rank], target))
+        threads.append(outputs.follow_pipe(files[rank], target))
         assert threads[-1].daemon  # it holds up no end
         with open(writing, "wb") as file:
             file.writelines(b"[1,%d]<stdout>: %d\n" % (rank, i) for i in range(200))

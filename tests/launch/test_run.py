@@ -29,7 +29,7 @@ def ended(monkeypatch, attempts, options=(), signals=()):
 
     monkeypatch.setattr(run, "RunningJob", Running)
     given = {"grace": 1.0, "elastic": False, "min_workers": 1, "restarts": 0, **dict(options)}
-    code = run._start_ranks(SimpleNamespace(**given), JOB, None, list(signals), None)
+    code = run._run_with_restarts(SimpleNamespace(**given), JOB, None, list(signals), None)
     return code, begun
 
 

@@ -29,7 +29,7 @@ class OutputForwarder:
     def __init__(self):
         self.followed = []
 
-    def follow(self, pipe, target):
+    def follow_pipe(self, pipe, target):
         self.followed.append((pipe, target))
         return SimpleNamespace(join=lambda seconds: self.followed.append(seconds))
 
@@ -154,7 +154,7 @@ def given(**more):
 
 def test_a_dry_run_prints_the_command_line(monkeypatch, capsys):
     monkeypatch.setattr(run, "command_line", lambda job: ["mpiexec", "a b", job.command[0]])
-    monkeypatch.setattr(run, "_run_attempts", lambda *given: pytest.fail("it was begun"))
+    monkeypatch.setattr(run, "_run_guarded", lambda *given: pytest.fail("it was begun"))
     assert run.run(given(dry_run=True), Job(2, ["x.py"]), ["a note"]) == 0
     assert capsys.readouterr() == ("mpiexec 'a b' x.py\n", "")
 
@@ -178,7 +178,7 @@ def test_notes_outputs_and_the_code(fails, no_prefix, monkeypatch, capsys, tmp_p
         return 7
 
     monkeypatch.setattr(run, "OutputForwarder", Made)
-    monkeypatch.setattr(run, "_run_attempts", attempts)
+    monkeypatch.setattr(run, "_run_guarded", attempts)
     options = given(no_prefix=no_prefix, log_dir=str(tmp_path))
     call = lambda: run.run(options, Job(2, ["x"]), ["a note", "one more"])  # noqa: E731
     if fails:
@@ -212,13 +212,13 @@ def test_signals_are_gathered_while_it_runs(fails, monkeypatch):
         return 3
 
     monkeypatch.setattr(run, "Guard", Guard)
-    monkeypatch.setattr(run, "_start_ranks", begun)
+    monkeypatch.setattr(run, "_run_with_restarts", begun)
     before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
     if fails:
         with pytest.raises(ValueError, match="as it ran"):
-            run._run_attempts("options", "job", "outputs")
+            run._run_guarded("options", "job", "outputs")
     else:
-        assert run._run_attempts("options", "job", "outputs") == 3
+        assert run._run_guarded("options", "job", "outputs") == 3
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGINT]
     kind = ValueError if fails else None
@@ -241,7 +241,7 @@ def test_what_is_said_of_attempts(monkeypatch, capsys):
     monkeypatch.setattr(run, "RunningJob", Running)
     options = given(elastic=True, min_workers=2, restarts=1)
     job = Job(3, ["x"])
-    assert run._start_ranks(options, job, "outputs", [], "guard") == 0
+    assert run._run_with_restarts(options, job, "outputs", [], "guard") == 0
     smaller = job._replace(size=2)
     rest = [], "guard"
     assert begun == [
@@ -261,7 +261,7 @@ def test_what_is_said_of_attempts(monkeypatch, capsys):
         )
     ]
     begun.clear()
-    assert run._start_ranks(options, job, "outputs", [signal.SIGINT], "guard") == 130
+    assert run._run_with_restarts(options, job, "outputs", [signal.SIGINT], "guard") == 130
     said = "SIGINT: all processes have ended; they were killed, so no script saw it"
     assert capsys.readouterr().err == f"cynet.launch: {said}\n"
 

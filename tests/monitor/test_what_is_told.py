@@ -253,18 +253,18 @@ def test_switches_within_one_another():
 def test_scopes_of_gluon_beside_the_switch():
     """Infinities pass where any of those that are open lets them."""
     first, second = SimpleNamespace(infinite=True), SimpleNamespace(infinite=False)
-    nans.open_scope(first)
+    nans.open_anomaly_scope(first)
     assert caught("nan") and caught("inf")
-    nans.open_scope(second)
+    nans.open_anomaly_scope(second)
     assert caught("nan") and not caught("inf")
-    nans.close_scope(first)
+    nans.close_anomaly_scope(first)
     assert caught("nan") and not caught("inf")
-    nans.close_scope(second)
+    nans.close_anomaly_scope(second)
     assert not caught("nan")
     with mx.debug_nans(infinite=False):
-        nans.open_scope(first)
+        nans.open_anomaly_scope(first)
         assert not caught("inf") and caught("nan")
-        nans.close_scope(first)
+        nans.close_anomaly_scope(first)
         assert caught("nan")
     assert not caught("nan")
 
@@ -299,7 +299,7 @@ def test_those_who_report_are_told(monkeypatch):
 )
 def test_what_is_wrong_with_an_array(values, dtype, says):
     assert nans.describe_nans(mx.nd.array(values, dtype=dtype)) == says
-    nans.open_scope(SimpleNamespace(infinite=False))
+    nans.open_anomaly_scope(SimpleNamespace(infinite=False))
     assert nans.describe_nans(mx.nd.array(values, dtype=dtype)) == (
         None if says and "infinity" in says else says
     )

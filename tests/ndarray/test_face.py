@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cynet._core.face import Face, legacy_face
-from cynet.ndarray._arithmetic import Slot, set_operators
+from cynet.ndarray._arithmetic import OpSlot, set_operators
 from cynet.ndarray._call import invoke
 from cynet.ndarray._indexing import from_host
 
@@ -32,7 +32,7 @@ TOY.set_array_class(ToyArray)
 NAMES = {"true_divide": "divide", "mod": "modulo", "less": "lesser", "less_equal": "lesser_equal"}
 set_operators(
     TOY,
-    {NAMES.get(name, name): Slot(TOY, name, *operators_of(name)) for name, *_ in BINARIES},
+    {NAMES.get(name, name): OpSlot(TOY, name, *operators_of(name)) for name, *_ in BINARIES},
     {"negative": "negative", "abs": "abs"},
 )
 

@@ -47,10 +47,10 @@ def test_hooks_answer_for_an_operator_that_says_nothing():
     assert hooks.activation(prop) is None and not hooks.computes_maxima(prop)
     assert hooks.epilogue(prop, shapes, types, "activation", "relu") is None
     assert hooks.channels_last_form(prop, shapes, types) is None
-    assert hooks.columns_as_channels(prop, shapes) is None
+    assert hooks.columns_as_channels_form(prop, shapes) is None
     assert hooks.prepack(prop, shapes, types, False) is None
     assert hooks.forward_loops(prop, [], []) is hooks.backward_loops(prop, [], [], [], []) is None
-    assert hooks.pieces(prop, shapes) is None
+    assert hooks.moved_parts(prop, shapes) is None
     assert hooks.fixed_inputs(prop) == {}
 
 
@@ -59,7 +59,7 @@ def test_a_convolution_over_the_whole_width_takes_columns_as_channels():
 
     def narrow(shape, **params):
         prop = get_operator("Convolution").prop(num_filter=2, no_bias=True, **params)
-        return prop.graph.columns_as_channels(prop, [shape, (2, shape[1], *params["kernel"])])
+        return prop.graph.columns_as_channels_form(prop, [shape, (2, shape[1], *params["kernel"])])
 
     made = narrow((2, 1, 9, 5), kernel=(3, 5), stride=(2, 3), pad=(1, 0), dilate=(2, 1))
     found = made.kernel, made.stride, made.pad, made.dilate

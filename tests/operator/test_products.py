@@ -6,14 +6,14 @@ import pytest
 
 import cynet as mx
 from cynet.kernels.isa.dispatch import cpu_capability
-from cynet.operator.products import PRODUCTS, ProductDesc, choose_own
+from cynet.operator.products import PRODUCTS, ProductDesc, choose_own_loop
 from tests.levels import on_x86
 
 LEVELS = ["avx2", "avx512"]
 
 
 def chosen(m, n, k, level="avx2", **flags):
-    return choose_own(ProductDesc(m, n, k, "float32", weight=True, level=level, **flags)).name
+    return choose_own_loop(ProductDesc(m, n, k, "float32", weight=True, level=level, **flags)).name
 
 
 @on_x86

@@ -203,7 +203,7 @@ def test_a_step_of_a_subclass_is_used():
     updater = mx.optimizer.get_updater(Careful(learning_rate=1.0))
     updater([0, 1], grads, weights)
     assert [w.asnumpy().tolist() for w in weights] == [[-0.5] * 2, [-0.5] * 3]
-    assert updater.joined([0, 1], grads, weights) is None
+    assert updater.make_joined_update([0, 1], grads, weights) is None
     assert updater.optimizer.num_update == 1
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import cynet as mx
 from cynet.serving import Application, networks
-from cynet.serving.batches import BatchRunner, Job
+from cynet.serving.batches import BatchRunner, RowsJob
 from cynet.serving.counters import BUCKET_SECONDS, Counters
 from cynet.serving.errors import BusyError, WaitedError
 from cynet.serving.metrics import metrics_text
@@ -77,15 +77,15 @@ def test_rows_that_may_wait():
     batches = BatchRunner(lambda jobs: [None] * len(jobs), 4, 0.0, 6, 1, Counters())
     batches._running = 1  # a batch runs
     for rows in (9, 1):
-        batches._reset()
+        batches._reset_queue()
         batches._running = 1
         with pytest.raises(WaitedError, match=f"no turn within 0.01 s, {rows - rows} rows wait"):
-            batches.run_job(Job([], rows, ()), 0.01)
-    batches._queue, batches._rows = [Job([], 2, ())], 2
+            batches.run_job(RowsJob([], rows, ()), 0.01)
+    batches._queue, batches._rows = [RowsJob([], 2, ())], 2
     with pytest.raises(BusyError, match="2 rows wait, and at most 6 may"):
-        batches.run_job(Job([], 5, ()), 0.01)
+        batches.run_job(RowsJob([], 5, ()), 0.01)
     with pytest.raises(WaitedError, match="no turn"):
-        batches.run_job(Job([], 4, ()), 0.01)
+        batches.run_job(RowsJob([], 4, ()), 0.01)
 
 
 @pytest.mark.parametrize("over", [-1, 0, 1])
@@ -188,8 +188,8 @@ def test_quantiles_and_sums():
     counters = Counters()
     for i in range(1, 101):
         counters.count_answer(i, i / 100)
-    counters.count_run(7)
-    counters.count_run(3)
+    counters.count_batch(7)
+    counters.count_batch(3)
     for kind in ("A", "B", "A"):
         counters.count_failure(kind)
     found = counters.read()

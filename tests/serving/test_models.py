@@ -289,16 +289,16 @@ def test_settings_of_a_request():
 def test_bodies_without_json(shape):
     size = 4 * int(np.prod(shape))
     for rows in (1, 3):
-        found = tensors.read_raw(memoryview(bytes(rows * size)), Asked(data=shape))
+        found = tensors.read_raw_request(memoryview(bytes(rows * size)), Asked(data=shape))
         assert found.inputs["data"].shape == (rows, *shape) and found[1:] == ({}, True, None, None)
     for length in (0, size - 1, size + 1):
         text = f"input 'data' has {length} bytes, and a row of it {size}"
         with pytest.raises(CynetError, match=f"^{text}$"):
-            tensors.read_raw(memoryview(bytes(length)), Asked(data=shape))
+            tensors.read_raw_request(memoryview(bytes(length)), Asked(data=shape))
     text = "^a body without JSON needs a network of one input with a known shape$"
     for shapes in ({"a": (3,), "b": (3,)}, {"data": (-1,)}, {"data": (3, -1)}):
         with pytest.raises(ArgumentError, match=text):
-            tensors.read_raw(memoryview(bytes(12)), Asked(**shapes))
+            tensors.read_raw_request(memoryview(bytes(12)), Asked(**shapes))
 
 
 def test_whole_answers():
@@ -402,19 +402,19 @@ def test_every_path_of_up_to_five_words():
     for parts in itertools.product(("several", "x"), ("versions", "x", "ready"), WORDS, WORDS):
         _same(protocol, ("models", *parts))
     for path in ("", "/", "/v1", "/v2x", "v2/", "/V2", "/predict", "//v2"):
-        assert protocol.find(path) is None
-    assert protocol.find("v2")[0] == "GET"
+        assert protocol.find_handler(path) is None
+    assert protocol.find_handler("v2")[0] == "GET"
 
 
 def _same(protocol, parts):
     path, method = "/".join(["/v2", *parts]), wanted(parts)
     if method is None:
-        assert protocol.find(path) is None, path
+        assert protocol.find_handler(path) is None, path
     elif method in ("GET", "POST"):
-        assert protocol.find(path)[0] == method, path
+        assert protocol.find_handler(path)[0] == method, path
     else:
         with pytest.raises(Refused, match=f"^{re.escape(method)}$"):
-            protocol.find(path)
+            protocol.find_handler(path)
 
 
 @pytest.mark.parametrize("text, length", [("0", 0), ("12", 12), ("012", 12), (None, None)])

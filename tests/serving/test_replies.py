@@ -13,7 +13,7 @@ from cynet.serving.bodies import (
     Images,
     read_json,
     read_npy,
-    rows_array,
+    rows_to_array,
     single_input_name,
     write_json,
     write_npy,
@@ -238,18 +238,18 @@ def test_which_names_there_are():
 
 @pytest.mark.parametrize("rows", [True, 1, 2.5, [1, 2], np.float16(2), np.uint8([1]), [[True]]])
 def test_rows_of_numbers(rows):
-    np.testing.assert_array_equal(rows_array("a", rows), np.asarray(rows))
+    np.testing.assert_array_equal(rows_to_array("a", rows), np.asarray(rows))
 
 
 @pytest.mark.parametrize("rows", ["x", None, [None], 1j, np.datetime64("2020"), [b"x"], [{}]])
 def test_rows_of_no_numbers(rows):
     with pytest.raises(mx.errors.ArgumentTypeError, match="input 'a' has elements of .*, not numb"):
-        rows_array("a", rows)
+        rows_to_array("a", rows)
 
 
 def test_rows_that_are_no_array():
     with pytest.raises(mx.errors.ArgumentError, match="input 'a' is not an array of numbers: "):
-        rows_array("a", [[1], [1, 2]])
+        rows_to_array("a", [[1], [1, 2]])
 
 
 def test_json_texts():

@@ -12,7 +12,7 @@ import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, ShapeError, StateError
 from cynet.serving import batches as file
 from cynet.serving import predictor
-from cynet.serving.batches import BatchRunner, Job
+from cynet.serving.batches import BatchRunner, RowsJob
 from cynet.serving.counters import BUCKET_SECONDS, Counters
 from cynet.serving.errors import BusyError, WaitedError
 from cynet.serving.metrics import metrics_text
@@ -261,7 +261,7 @@ def test_what_runs_in_one_batch():
     jobs = []
     for rows in (2, 1, 2):
         arrays = [np.full((rows, 2), rows, "float32"), np.full((rows, 4, 3), -rows, "float32")]
-        jobs.append(Job(arrays, rows, ((2,), (4, 3))))
+        jobs.append(RowsJob(arrays, rows, ((2,), (4, 3))))
     found = made._run_batch(jobs)
     ((x, y),) = seen
     assert x[:, 0].tolist() == [2, 2, 1, 2, 2, 0, 0, 0]
@@ -270,7 +270,7 @@ def test_what_runs_in_one_batch():
         np.testing.assert_array_equal(one, job.arrays[0])
         np.testing.assert_array_equal(other, job.arrays[1])
     for rows, size in ((1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (8, 8)):
-        job = Job([np.ones((rows, 2), "f"), np.ones((rows, 4, 3), "f")], rows, ((2,), (4, 3)))
+        job = RowsJob([np.ones((rows, 2), "f"), np.ones((rows, 4, 3), "f")], rows, ((2,), (4, 3)))
         made._run_batch([job])
         assert len(seen[-1][0]) == size
 
@@ -293,7 +293,7 @@ def made_batches(run=lambda jobs: [each.rows for each in jobs], **settings):
 
 def test_one_that_is_alone_runs_at_once():
     batches = made_batches()
-    job = Job([], 3, "k")
+    job = RowsJob([], 3, "k")
     assert batches.run_job(job, None) == 3
     assert job.done and not job.leads and job.wake is None
     assert (batches.rows, batches._running, batches._queue) == (0, 0, [])
@@ -305,7 +305,7 @@ def test_which_jobs_make_a_batch():
     """Those of the first one's kind that fit, in their order; larger ones are passed over."""
     batches = made_batches(maximum=5)
     jobs = [
-        Job([i], rows, key)
+        RowsJob([i], rows, key)
         for i, (rows, key) in enumerate(
             [(2, "a"), (1, "b"), (4, "a"), (1, "a"), (2, "a"), (1, "a")]
         )
@@ -322,7 +322,7 @@ def test_which_jobs_make_a_batch():
 
 def test_the_next_one_has_its_turn_beside_the_batch():
     batches = made_batches(workers=2)
-    jobs = [Job([], 1, key) for key in "aba"]
+    jobs = [RowsJob([], 1, key) for key in "aba"]
     for each in jobs:
         each.wake = threading.Lock()
         each.wake.acquire()
@@ -343,8 +343,8 @@ def test_the_next_one_has_its_turn_beside_the_batch():
 )
 def test_how_long_a_batch_waits_for_rows(delay, rows, least, most):
     batches = made_batches(delay=delay, workers=0)
-    job = Job([], rows, "a")
-    batches._queue, batches._rows = [job, Job([], 3, "b")], rows + 3
+    job = RowsJob([], rows, "a")
+    batches._queue, batches._rows = [job, RowsJob([], 3, "b")], rows + 3
     began = time.monotonic()
     assert batches._collect_batch(job) == [job]
     assert least <= time.monotonic() - began < most
@@ -363,7 +363,7 @@ def test_a_batch_that_fails_is_run_one_by_one():
         return [10 * each.arrays for each in jobs]
 
     batches = made_batches(run)
-    jobs = [Job(i, 1, "a") for i in (1, 2, 3)]
+    jobs = [RowsJob(i, 1, "a") for i in (1, 2, 3)]
     batches._compute_jobs(jobs)
     assert calls == [[1, 2, 3], [1], [2], [3]]
     assert [each.result for each in jobs] == [10, None, 30]
@@ -377,7 +377,7 @@ def test_one_that_is_interrupted_as_it_runs_a_batch():
         raise KeyboardInterrupt
 
     batches = made_batches(run)
-    mine, other = Job([], 1, "a"), Job([], 1, "a")
+    mine, other = RowsJob([], 1, "a"), RowsJob([], 1, "a")
     other.wake = threading.Lock()
     other.wake.acquire()
     batches._queue, batches._rows, batches._running, batches._gathers = [mine, other], 2, 1, True
@@ -389,14 +389,14 @@ def test_one_that_is_interrupted_as_it_runs_a_batch():
         assert str(each.error) == "the thread that ran the batch was interrupted"
     assert (batches._running, batches._rows, batches._queue) == (0, 0, [])
     with pytest.raises(KeyboardInterrupt):
-        batches.run_job(Job([], 1, "a"), None)
+        batches.run_job(RowsJob([], 1, "a"), None)
         pytest.fail("it was not")
     assert batches._running == 0 and batches.close(0.1)
 
 
 def test_one_that_is_interrupted_as_it_gathers():
     batches = made_batches()
-    mine, other = Job([], 2, "a"), Job([], 1, "b")
+    mine, other = RowsJob([], 2, "a"), RowsJob([], 1, "b")
     other.wake = threading.Lock()
     other.wake.acquire()
     batches._queue, batches._rows, batches._running, batches._gathers = [mine, other], 3, 1, True
@@ -415,7 +415,7 @@ def test_one_that_is_interrupted_as_it_gathers():
 @pytest.mark.parametrize("turn", [False, True])
 def test_leaving(turn):
     batches = made_batches()
-    mine, other = Job([], 2, "a"), Job([], 1, "b")
+    mine, other = RowsJob([], 2, "a"), RowsJob([], 1, "b")
     other.wake = threading.Lock()
     other.wake.acquire()
     assert batches._remove_job(mine) is False  # it is not there
@@ -431,14 +431,14 @@ def test_leaving(turn):
 def test_those_that_wait(monkeypatch):
     """No longer than they may; what a batch has taken is waited for."""
     batches = made_batches()
-    job = Job([], 1, "a")
+    job = RowsJob([], 1, "a")
     job.wake = threading.Lock()
     job.wake.acquire()
     batches._queue, batches._rows = [job], 1
     with pytest.raises(WaitedError, match="^no turn within 0.05 s, 0 rows wait$"):
         batches._wait_for_job(job, 0.05)
     assert batches._queue == []
-    job = Job([], 1, "a")
+    job = RowsJob([], 1, "a")
     job.wake = threading.Lock()
     job.wake.acquire()
     begin = time.monotonic()
@@ -454,9 +454,9 @@ def test_the_most_that_may_wait(waits, rows, refused):
     batches = made_batches()
     batches._running = 1
     if waits:
-        batches._queue, batches._rows = [Job([], waits, "b")], waits
+        batches._queue, batches._rows = [RowsJob([], waits, "b")], waits
         batches._gathers = True
-    job = Job([], rows, "a")
+    job = RowsJob([], rows, "a")
     if refused:
         with pytest.raises(BusyError, match=f"^{waits} rows wait, and at most 8 may$"):
             batches.run_job(job, 0.01)
@@ -471,17 +471,17 @@ def test_closing_waits_for_all():
     assert batches.close(0.0) is True
     batches._running = 1
     assert batches.close(0.01) is False
-    batches._running, batches._queue = 0, [Job([], 1, "a")]
+    batches._running, batches._queue = 0, [RowsJob([], 1, "a")]
     assert batches.close(0.01) is False
     with pytest.raises(StateError, match="closed"):
-        batches.run_job(Job([], 1, "a"), None)
+        batches.run_job(RowsJob([], 1, "a"), None)
 
 
 def test_another_process_begins_anew(monkeypatch):
     batches = made_batches()
-    batches._queue, batches._rows, batches._running = [Job([], 1, "a")], 1, 1
+    batches._queue, batches._rows, batches._running = [RowsJob([], 1, "a")], 1, 1
     monkeypatch.setattr(file.os, "getpid", lambda: -1)
-    assert batches.run_job(Job([], 2, "a"), 0.01) == 2
+    assert batches.run_job(RowsJob([], 2, "a"), 0.01) == 2
     assert (batches.rows, batches._running, batches._pid) == (0, 0, -1)
 
 
@@ -519,7 +519,7 @@ def test_the_whole_text_of_metrics():
     counters = Counters()
     for seconds in (0.001, 0.002, 0.3, 99.0):
         counters.count_answer(3, seconds)
-    counters.count_run(5)
+    counters.count_batch(5)
     for kind in ("B", "A", "B"):
         counters.count_failure(kind)
     bounds = [*map(str, BUCKET_SECONDS), "+Inf"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cynet.storage.block import Memory
-from cynet.storage.testing import seconds_per_pair, stress
+from cynet.storage.testing import seconds_per_allocation, stress_threads
 
 import cynet as mx
 
@@ -372,7 +372,7 @@ def test_backend_is_checked():
 
 def test_native_threads_pass_blocks_around():
     before = mx.storage.stats(mx.cpu())["used_bytes"]
-    assert stress(threads=8, rounds=20000) == 0
+    assert stress_threads(threads=8, rounds=20000) == 0
     assert mx.storage.stats(mx.cpu())["used_bytes"] == before
 
 
@@ -401,13 +401,13 @@ def test_fork_while_threads_allocate():
     """A child forked in the middle of allocations can allocate: no lock comes over taken."""
     code = """
 import os, threading, time
-from cynet.storage.testing import stress
+from cynet.storage.testing import stress_threads
 from cynet.storage.block import Memory
 import cynet as mx
 going = True
 def work():
     while going:
-        stress(2, 2000)
+        stress_threads(2, 2000)
 thread = threading.Thread(target=work)
 thread.start()
 for i in range(100):
@@ -436,6 +436,6 @@ def test_a_pooled_block_is_cheap():
     spent = []
     for _ in range(5):
         began = time.thread_time()
-        seconds_per_pair(64, 100000)
+        seconds_per_allocation(64, 100000)
         spent.append((time.thread_time() - began) / 100000)
     assert min(spent) < 1e-6

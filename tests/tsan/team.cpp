@@ -142,7 +142,7 @@ static void judgement() {  // losses beyond what was gained let the team rest
 int main(int, char** arguments) {
   const int threads = std::atoi(arguments[1]), callers = std::atoi(arguments[2]);
   const int times = std::atoi(arguments[3]);
-  set_limit(threads);
+  set_thread_limit(threads);
   judgement();
   controls(threads);
   std::vector<std::thread> all;

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["convert_bucketing_module", "convert_hybrid_block", "convert_model", "convert_symbol"]
 
-FULL_PRECISION_DTYPE = "float32"
+FULL_PRECISION_DTYPE = "float32"  # dtype of operators that stay exact
 
 
 class _CastRules:
@@ -92,7 +92,7 @@ class _AmpConverter:
         n, wanted, low = node.num_args, self.rules.dtype_of(node), self.rules.dtype
         kinds = {self.kind.get(each) for each in inputs[:n]}
         if wanted is not None:
-            inputs[:n] = [self._cast(each, wanted) for each in inputs[:n]]
+            inputs[:n] = [self._cast_entry(each, wanted) for each in inputs[:n]]
             found = wanted
         elif (
             node.op.name in self.rules.widest
@@ -113,7 +113,7 @@ class _AmpConverter:
             self.kind[new, i] = found
         return new
 
-    def _cast(self, entry, dtype):
+    def _cast_entry(self, entry, dtype):
         if self.kind.get(entry) == dtype:
             return entry
         known = self.casts.get((entry, dtype))
@@ -246,7 +246,7 @@ def convert_model(
     arguments = dict(arg_params)
     if cast_optional_params:
         low = lists.check_dtype(target_dtype)
-        for name in _variables_cast_to(low, new) & arguments.keys():
+        for name in _names_only_cast_to(low, new) & arguments.keys():
             arguments[name] = arguments[name].astype(low)
     return new, arguments, dict(aux_params)
 
@@ -311,7 +311,7 @@ def convert_bucketing_module(
     )
 
 
-def _variables_cast_to(dtype, symbol):
+def _names_only_cast_to(dtype, symbol):
     """Return the names of variables whose only readers are casts to `dtype`."""
     readers = {}
     for node in topological_order(symbol.entries):

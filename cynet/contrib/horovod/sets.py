@@ -10,7 +10,7 @@ from ...base.guard import guarded
 from ...distributed import Group, World, group, world
 
 # the KVStore of all processes; the process sets that were added, by id
-_state = {"store": None, "sets": {}}
+_state = {"store": None, "sets": {}}  # KVStore of all processes; sets by id
 
 
 @guarded
@@ -98,14 +98,14 @@ class ProcessSet:
         return world_of(self).rank >= 0
 
 
-def _all_processes():
+def _make_global_set():
     found = object.__new__(ProcessSet)
     found.ranks = found._group = found._store = None
     found.process_set_id = 0
     return found
 
 
-global_process_set = _all_processes()
+global_process_set = _make_global_set()
 
 
 @guarded

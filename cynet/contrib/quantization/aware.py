@@ -13,7 +13,7 @@ from ...symbol.node import Node
 from .fake import DATA_OPERATOR, OBSERVER_STATES, WEIGHT_OPERATOR, check_averaging_rate, check_bits
 from .graph import Quantizer, apply_calibration
 from .model import DEFAULT_CONTEXT, check_limits, exclusion_predicate
-from .net import count_inputs, default_input_names, excluded_nodes, make_block, trace_network
+from .net import count_inputs, default_input_names, excluded_nodes, make_symbol_block, trace_network
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -308,6 +308,6 @@ def convert(network: FakeQuantizedBlock) -> gluon.SymbolBlock:
         plan["weight_bits"],
     )
     made = Symbol(apply_calibration(quantizer.run(), limits, "auto"))
-    return make_block(
+    return make_symbol_block(
         made, {**values, **quantizer.weight_arrays(DEFAULT_CONTEXT)}, plan["names"], DEFAULT_CONTEXT
     )

@@ -100,7 +100,7 @@ class Quantizer:
         node, prop = layer.node, int8_class(layer.node.op.prop)
         weight_key = layer.weight_key()
         if weight_key not in self.variables:
-            self.variables[weight_key] = self._layer_variables(layer)
+            self.variables[weight_key] = self._make_layer_variables(layer)
         variables = self.variables[weight_key]
         data, low, high = self._quantized_entry(node.inputs[0])
         inputs = [data, *variables, low, high]
@@ -114,10 +114,10 @@ class Quantizer:
         attrs = {CALIBRATION_ATTRIBUTE: layer.end.output_name(0)}
         return make_node(prop, f"quantized_{node.name}", inputs, attrs, **params)
 
-    def _layer_variables(self, layer):
+    def _make_layer_variables(self, layer):
         """Make the variables of a layer's weight, steps and bias; store their values in `made`. Of
         layers with one name (a Block called twice) the later ones get a number behind it."""
-        values = layer.weights(self.params, self.tensor_wise, self.bits)
+        values = layer.quantized_weights(self.params, self.tensor_wise, self.bits)
         name, found, number = layer.node.name, [], 0
         while f"{name}_weight_quantize" in self.made:
             number += 1

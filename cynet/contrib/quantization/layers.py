@@ -53,7 +53,7 @@ class Layer:
         folded = [entry[0].name for entry in self.norm.inputs[1:5]]
         return (layout, *names), (self.norm.prop.fix_gamma, self.norm.prop.eps, *folded)
 
-    def weights(self, params, tensor_wise, bits=8):
+    def quantized_weights(self, params, tensor_wise, bits=8):
         """Return the int8 weight, the step of each filter, and the float bias; with fewer bits the
         weight has fewer steps."""
         names = [entry[0].name for entry in self.node.inputs]

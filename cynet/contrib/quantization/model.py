@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["calib_graph", "quantize_graph", "quantize_model", "quantize_model_mkldnn"]
 
-DEFAULT_CONTEXT = cpu(0)
+DEFAULT_CONTEXT = cpu(0)  # where networks are calibrated
 CALIBRATION_MODES = ("none", "naive", "entropy", "custom")
 
 

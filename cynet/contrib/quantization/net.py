@@ -112,7 +112,7 @@ class _QuantizedNet:
             logger,
         )
 
-    def outputs(self, made, args, aux, batches):
+    def compute_outputs(self, made, args, aux, batches):
         """Compute the outputs of a symbol on batches, as one float64 NumPy vector."""
         found = []
         for batch in batches:
@@ -130,7 +130,7 @@ def _relative_error(actual, expected):
 
 def _choose_float_layers(net, batches, excluded, operators, tolerance, logger):
     """Choose the layers that stay float32 so that outputs lose at most `tolerance`."""
-    wanted = net.outputs(net.symbol, net.args, net.aux, batches)
+    wanted = net.compute_outputs(net.symbol, net.args, net.aux, batches)
     all_of = [
         node.name
         for node in topological_order(net.symbol.entries)
@@ -142,7 +142,7 @@ def _choose_float_layers(net, batches, excluded, operators, tolerance, logger):
 
     def error_with(float_layers):
         return _relative_error(
-            net.outputs(*net.quantize(excluded | float_layers, operators), batches), wanted
+            net.compute_outputs(*net.quantize(excluded | float_layers, operators), batches), wanted
         )
 
     float_layers: set[str] = set()
@@ -260,7 +260,7 @@ def quantize_net_v2(
                 "float32: %s; outputs lose %.3g", ", ".join(sorted(in_float)) or "none", found
             )
     made, args, aux = net.quantize(excluded, operators, logger)
-    return make_block(made, {**args, **aux}, names, ctx)
+    return make_symbol_block(made, {**args, **aux}, names, ctx)
 
 
 def excluded_nodes(symbol, names, patterns):
@@ -272,7 +272,7 @@ def excluded_nodes(symbol, names, patterns):
     return excluded
 
 
-def make_block(made, values, names, ctx):
+def make_symbol_block(made, values, names, ctx):
     """Make a Block that computes a quantized symbol with the given parameters."""
     block = gluon.SymbolBlock(made, [sym_module.var(name) for name in names])
     for name, each in block.collect_params().items():

@@ -39,7 +39,7 @@ __all__ = [
     "register",
 ]
 _DEFAULT_ROOT = os.path.join("~", ".mxnet", "embeddings")
-_REGISTRY: dict[str, type[TokenEmbedding]] = {}
+_REGISTRY: dict[str, type[TokenEmbedding]] = {}  # lower-case name -> class
 
 
 @guarded
@@ -324,7 +324,7 @@ class _PretrainedEmbedding(TokenEmbedding):
 
     _home = ""
 
-    def _load(self, name, root, init_unknown_vec, vocabulary, kwargs):
+    def _load_file(self, name, root, init_unknown_vec, vocabulary, kwargs):
         self._init_vocabulary(kwargs)
         known = self.pretrained_file_name_sha1
         if known and name not in known:
@@ -403,7 +403,7 @@ class GloVe(_PretrainedEmbedding):
         vocabulary: Vocabulary | None = None,
         **kwargs: Any,
     ) -> None:
-        self._load(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary, kwargs)
+        self._load_file(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary, kwargs)
 
 
 @register
@@ -444,7 +444,7 @@ class FastText(_PretrainedEmbedding):
         vocabulary: Vocabulary | None = None,
         **kwargs: Any,
     ) -> None:
-        self._load(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary, kwargs)
+        self._load_file(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary, kwargs)
 
 
 @guarded

@@ -20,5 +20,5 @@ cdef struct Product:
     int64_t count
 
 # Queue the product on run.stream.
-cdef int multiply(const RunContext* run, const Product* p, const void* a, const void* b, void* c,
-                  bint add) except -1 nogil
+cdef int matmul(const RunContext* run, const Product* p, const void* a, const void* b, void* c,
+                bint add) except -1 nogil

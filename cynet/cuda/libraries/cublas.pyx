@@ -22,7 +22,7 @@ cdef enum:
     COMPUTE_32F_FAST_TF32 = 77  # CUBLAS_COMPUTE_32F_FAST_TF32: float32 on TF32 tensor cores
     WORKSPACE_BYTES = 32 << 20  # bytes for each handle, cuBLAS's own default on its largest GPUs
 
-cdef dict _STATUS_NAMES = {
+cdef dict _STATUS_NAMES = {  # cublasStatus_t -> its name
     1: "NOT_INITIALIZED", 3: "ALLOC_FAILED", 7: "INVALID_VALUE", 8: "ARCH_MISMATCH",
     11: "MAPPING_ERROR", 13: "EXECUTION_FAILED", 14: "INTERNAL_ERROR", 15: "NOT_SUPPORTED",
     16: "LICENSE_ERROR"}
@@ -40,20 +40,20 @@ ctypedef int (*gemm_strided_t)(void*, int, int, int64_t, int64_t, int64_t, const
                                const void*, void*, int, int64_t, long long, int64_t, int,
                                int) noexcept nogil
 
-cdef struct Library:
+cdef struct CublasTable:
     create_t create
     set_stream_t set_stream
     set_workspace_t set_workspace
     gemm_t gemm
     gemm_strided_t gemm_strided
 
-# names of functions in the order of Library
+# names of functions in the order of CublasTable
 FUNCTION_NAMES = ("cublasCreate_v2", "cublasSetStream_v2", "cublasSetWorkspace_v2",
                   "cublasGemmEx_64", "cublasGemmStridedBatchedEx_64")
 
-cdef Library _blas
+cdef CublasTable _blas
 cdef Handles _handles
-cdef int _float_compute = COMPUTE_32F
+cdef int _float_compute = COMPUTE_32F  # mode of float32 products; may become TF32
 cdef float _float_scale[2]
 cdef double _double_scale[2]
 _float_scale[0], _float_scale[1] = 0, 1
@@ -101,8 +101,8 @@ cdef int _raise_failed(const RunContext* run, const Product* p, int status) exce
                          f"gpu({run.dev_id})")
 
 
-cdef int multiply(const RunContext* run, const Product* p, const void* a, const void* b, void* c,
-                  bint add) except -1 nogil:
+cdef int matmul(const RunContext* run, const Product* p, const void* a, const void* b, void* c,
+                bint add) except -1 nogil:
     cdef void* handle = _handles.find(run.dev_id, run.stream)
     cdef const void* one = &_float_scale[1]
     cdef const void* beta = &_float_scale[add]

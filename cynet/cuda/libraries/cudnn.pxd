@@ -86,7 +86,7 @@ ctypedef int (*rnn_to_weight_t)(void*, void*, int, const int*, void*, const void
                                 const void*, void*, const void*, size_t, void*, size_t, void*,
                                 size_t, void*) noexcept nogil
 
-cdef struct Library:
+cdef struct CudnnTable:
     create_t create
     set_stream_t set_stream
     error_string_t error_string
@@ -132,7 +132,7 @@ cdef struct Library:
     rnn_to_weight_t rnn_to_weight
 
 # The table of cuDNN's functions, which open_cudnn() fills.
-cdef Library* library() noexcept nogil
+cdef CudnnTable* library() noexcept nogil
 # The handle of run's device and stream, created at its first use.
 cdef void* handle_of(const RunContext* run) except NULL nogil
 # Raise CynetError unless status is 0; the message has the call, its purpose and cuDNN's reason.
@@ -141,7 +141,7 @@ cdef int check(int status, str call, str what=*) except -1
 cdef const void* scalar(int dtype, bint one) noexcept nogil
 
 
-cdef class Tensor:
+cdef class TensorDesc:
     # cudnnTensorDescriptor_t of a row-major tensor with at least four axes, or `least`
     cdef void* desc
     cdef readonly tuple shape

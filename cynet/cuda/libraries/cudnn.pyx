@@ -15,7 +15,7 @@ from .library import open_library
 LIBRARY_FILES = ("libcudnn.so.9",)
 PIP_PACKAGES = ("nvidia-cudnn-cu13", "nvidia-cudnn-cu12")
 
-# names of functions in the order of Library
+# names of functions in the order of CudnnTable
 FUNCTION_NAMES = tuple("cudnn" + name for name in (
     "Create", "SetStream", "GetErrorString", "GetLastErrorString",
     "CreateTensorDescriptor", "SetTensorNdDescriptor", "DestroyTensorDescriptor",
@@ -41,7 +41,7 @@ cdef enum:
     NCHW = 0  # CUDNN_TENSOR_NCHW, the layout of filters
     MAX_ELEMENTS = 2147483647  # cuDNN counts dimensions and strides in int
 
-cdef Library _dnn
+cdef CudnnTable _dnn
 cdef Handles _handles
 cdef float _float_scale[2]
 cdef double _double_scale[2]
@@ -59,7 +59,7 @@ def open_cudnn():
         _loaded_library = opened
 
 
-cdef Library* library() noexcept nogil:
+cdef CudnnTable* library() noexcept nogil:
     return &_dnn
 
 
@@ -96,18 +96,18 @@ cdef void* handle_of(const RunContext* run) except NULL nogil:
     return handle if handle != NULL else _make_handle(run)
 
 
-def is_countable(shape):
+def is_cudnn_countable(shape):
     """True if cuDNN can count the elements of `shape`: each axis 1 at least, 2^31 - 1 in all."""
     return min(shape) >= 1 and prod(shape) <= MAX_ELEMENTS
 
 
 def check_dimensions(shape):
-    """Raise ArgumentError unless `shape` is `is_countable`."""
-    if not is_countable(shape):
+    """Raise ArgumentError unless `shape` is `is_cudnn_countable`."""
+    if not is_cudnn_countable(shape):
         raise ArgumentError(f"cuDNN takes tensors of 1 to 2^31 - 1 elements, not of shape {shape}")
 
 
-def data_type(dtype):
+def cudnn_data_type(dtype):
     """The cudnnDataType_t of a floating dtype."""
     return 9 if dtype == "bfloat16" else dtype_flag(dtype)  # other dtypes have the same codes
 
@@ -123,7 +123,7 @@ def at_least_4d(shape):
     return (*shape[:2], *at_least_2d(shape[2:], 1))
 
 
-cdef class Tensor:
+cdef class TensorDesc:
     """The descriptor of a tensor of `shape`, with axes of 1 appended up to four, or to `least`.
 
     dtype: str
@@ -142,7 +142,7 @@ cdef class Tensor:
             dims[i], strides[i] = self.shape[i], step
             step *= dims[i]
         check(_dnn.tensor_create(&self.desc), "CreateTensorDescriptor")
-        check(_dnn.tensor_set(self.desc, data_type(dtype), len(self.shape), dims, strides),
+        check(_dnn.tensor_set(self.desc, cudnn_data_type(dtype), len(self.shape), dims, strides),
               "SetTensorNdDescriptor", f"shape {shape}")
 
     def __dealloc__(self):
@@ -164,7 +164,7 @@ cdef class Filter:
         for i, n in enumerate(shape):
             dims[i] = n
         check(_dnn.filter_create(&self.desc), "CreateFilterDescriptor")
-        check(_dnn.filter_set(self.desc, data_type(dtype), NCHW, len(shape), dims),
+        check(_dnn.filter_set(self.desc, cudnn_data_type(dtype), NCHW, len(shape), dims),
               "SetFilterNdDescriptor", f"shape {shape}")
 
     def __dealloc__(self):

@@ -7,7 +7,7 @@ to the result instead of overwriting it.
 from libc.stddef cimport size_t
 
 from ..._typedefs cimport RunContext
-from .cudnn cimport Filter, Tensor
+from .cudnn cimport Filter, TensorDesc
 
 cdef enum Direction:
     kForward = 0   # x, w -> y
@@ -16,10 +16,10 @@ cdef enum Direction:
 
 
 cdef class Convolution:
-    cdef Tensor x
-    cdef Tensor y
-    cdef Tensor bias    # (1, channels, 1, ...), added to `biased`: y, or x if transposed
-    cdef Tensor biased
+    cdef TensorDesc x
+    cdef TensorDesc y
+    cdef TensorDesc bias    # (1, channels, 1, ...), added to `biased`: y, or x if transposed
+    cdef TensorDesc biased
     cdef Filter w
     cdef void* desc[3]      # cudnnConvolutionDescriptor_t of each Direction: they differ in math
     cdef int algorithm[3]
@@ -31,7 +31,7 @@ cdef class Convolution:
     cdef size_t limit
     cdef str what
     # Choose the algorithm unless one is chosen; space[direction] is then the workspace of `run`.
-    cdef int prepare(self, const RunContext* run, int direction) except -1 nogil
+    cdef int choose_algorithm(self, const RunContext* run, int direction) except -1 nogil
     cdef int run(self, const RunContext* run, int direction, const void* a, const void* b,
                  void* out, bint add, void* space) except -1 nogil
     cdef int add_bias(self, const RunContext* run, const void* bias, void* out) except -1 nogil
@@ -39,8 +39,8 @@ cdef class Convolution:
 
 cdef class BatchNorm:
     # gamma, beta, mean and so on, of shape (C,)
-    cdef Tensor x
-    cdef Tensor parameter
+    cdef TensorDesc x
+    cdef TensorDesc parameter
     cdef int dtype
     cdef double eps
     cdef int forward(self, const RunContext* run, const void* x, const void* gamma,

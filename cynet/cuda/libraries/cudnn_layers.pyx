@@ -4,7 +4,7 @@ Numbers of enumerations are those of cuDNN 9's documentation.
 """
 
 from ..._typedefs cimport kFloat32, kFloat64
-from .cudnn cimport AlgorithmPerf, Filter, Library, Tensor, check, handle_of, library, scalar
+from .cudnn cimport AlgorithmPerf, Filter, CudnnTable, TensorDesc, check, handle_of, library, scalar
 
 from ...base import config
 from ...base.dtype import dtype_flag, is_narrow
@@ -20,7 +20,7 @@ cdef enum:
     BATCHNORM_SPATIAL_PERSISTENT = 2  # training that reads each element once
     MAX_ALGORITHMS = 16  # maximum number of algorithms that cuDNN may propose
 
-cdef tuple _CALL_NAMES = ("Forward", "BackwardData", "BackwardFilter")
+cdef tuple _CALL_NAMES = ("Forward", "BackwardData", "BackwardFilter")  # by Direction
 
 
 cdef class Convolution:
@@ -43,11 +43,11 @@ cdef class Convolution:
         cdef int border[3]
         cdef int found[8]
         cdef int i
-        cdef Library* dnn
-        self.x, self.y = Tensor(dtype, at_least_4d(data)), Tensor(dtype, at_least_4d(out))
+        cdef CudnnTable* dnn
+        self.x, self.y = TensorDesc(dtype, at_least_4d(data)), TensorDesc(dtype, at_least_4d(out))
         self.w = Filter(dtype, at_least_4d(weight))
         self.biased = self.x if transposed else self.y
-        self.bias = Tensor(dtype, (1, self.biased.shape[1], *(1,) * (len(self.x.shape) - 2)))
+        self.bias = TensorDesc(dtype, (1, self.biased.shape[1], *(1,) * (len(self.x.shape) - 2)))
         self.dtype, self.limit, self.tune = dtype_flag(dtype), limit, tune
         self.tf32 = config.get("CYNET_CUDA_TF32") != "none"
         self.what = (f"a convolution of {tuple(data)} by {tuple(weight)}, {dtype}, stride {stride},"
@@ -77,7 +77,7 @@ cdef class Convolution:
             if self.desc[i] != NULL:
                 library().convolution_destroy(self.desc[i])
 
-    cdef int prepare(self, const RunContext* run, int direction) except -1 nogil:
+    cdef int choose_algorithm(self, const RunContext* run, int direction) except -1 nogil:
         if not self.chosen[direction]:
             with gil:
                 _choose_algorithm(self, run, direction)
@@ -88,7 +88,7 @@ cdef class Convolution:
         cdef void* handle = handle_of(run)
         cdef void* tensors[3]
         cdef int status
-        _get_descriptors(self, direction, tensors)
+        _get_call_descriptors(self, direction, tensors)
         status = library().convolve[direction](
             handle, scalar(self.dtype, True), tensors[0], a, tensors[1], b, self.desc[direction],
             self.algorithm[direction], space, self.space[direction], scalar(self.dtype, add),
@@ -108,7 +108,7 @@ cdef class Convolution:
         return 0
 
 
-cdef inline void _get_descriptors(Convolution self, int direction, void** out) noexcept nogil:
+cdef inline void _get_call_descriptors(Convolution self, int direction, void** out) noexcept nogil:
     # descriptors of a, b and out, in the order of the calls
     out[0], out[1], out[2] = self.x.desc, self.w.desc, self.y.desc
     if direction == kToData:
@@ -122,7 +122,7 @@ cdef int _choose_algorithm(Convolution self, const RunContext* run, int directio
     cdef AlgorithmPerf results[MAX_ALGORITHMS]
     cdef void* tensors[3]
     cdef void* handle = handle_of(run)
-    cdef Library* dnn = library()
+    cdef CudnnTable* dnn = library()
     cdef int i, found = 0, math = DEFAULT_MATH
     cdef bint exact = self.dtype == kFloat32 and not self.tf32
     name = _CALL_NAMES[direction]
@@ -131,7 +131,7 @@ cdef int _choose_algorithm(Convolution self, const RunContext* run, int directio
     elif exact:
         math = FMA_MATH
     check(dnn.convolution_math(self.desc[direction], math), "SetConvolutionMathType", self.what)
-    _get_descriptors(self, direction, tensors)
+    _get_call_descriptors(self, direction, tensors)
     if self.tune:
         check(dnn.time[direction](handle, tensors[0], tensors[1], self.desc[direction], tensors[2],
                                   MAX_ALGORITHMS, &found, results),
@@ -170,8 +170,8 @@ cdef class BatchNorm:
     """
 
     def __init__(self, dtype, outer, channels, inner, eps):
-        self.x = Tensor(dtype, (outer, channels, inner))
-        self.parameter = Tensor("float32" if is_narrow(dtype) else dtype, (1, channels))
+        self.x = TensorDesc(dtype, (outer, channels, inner))
+        self.parameter = TensorDesc("float32" if is_narrow(dtype) else dtype, (1, channels))
         self.dtype, self.eps = dtype_flag(dtype), eps
 
     cdef int forward(self, const RunContext* run, const void* x, const void* gamma,

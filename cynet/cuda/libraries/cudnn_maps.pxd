@@ -4,10 +4,10 @@ What is computed is queued on run.stream. `add` adds to the result instead of ov
 """
 
 from ..._typedefs cimport RunContext
-from .cudnn cimport Tensor
+from .cudnn cimport TensorDesc
 
 
-cdef class Layer:
+cdef class UnaryLayer:
     cdef int dtype
     # y may be x.
     cdef int forward(self, const RunContext* run, const void* x, void* y, bint add) except -1 nogil
@@ -16,17 +16,17 @@ cdef class Layer:
                       bint add) except -1 nogil
 
 
-cdef class Pooling(Layer):
+cdef class Pooling(UnaryLayer):
     # Average and sum pooling. forward's y must not be x; backward reads no y.
-    cdef Tensor x
-    cdef Tensor y
+    cdef TensorDesc x
+    cdef TensorDesc y
     cdef void* desc
     cdef float float_factor
     cdef double double_factor
     cdef const void* factor
 
 
-cdef class Softmax(Layer):
-    cdef Tensor x  # (outer, n, inner)
+cdef class Softmax(UnaryLayer):
+    cdef TensorDesc x  # (outer, n, inner)
     cdef int algorithm
     cdef int mode

@@ -4,7 +4,7 @@ Numbers of enumerations are those of cuDNN 9's documentation.
 """
 
 from ..._typedefs cimport kFloat64
-from .cudnn cimport Tensor, check, handle_of, library, scalar
+from .cudnn cimport TensorDesc, check, handle_of, library, scalar
 
 from ...base.dtype import dtype_flag
 from .cudnn import at_least_2d, at_least_4d
@@ -16,10 +16,10 @@ cdef enum:
     MODE_INSTANCE = 0     # over all axes but the first
     MODE_CHANNEL = 1      # over the second axis
 
-cdef dict _POOLING_MODES = {"avg": 1, "sum": 1, "avg_exclude": 2}
+cdef dict _POOLING_MODES = {"avg": 1, "sum": 1, "avg_exclude": 2}  # cudnnPoolingMode_t
 
 
-cdef class Layer:
+cdef class UnaryLayer:
     cdef int forward(self, const RunContext* run, const void* x, void* y,
                      bint add) except -1 nogil:
         with gil:
@@ -31,7 +31,7 @@ cdef class Layer:
             raise NotImplementedError(f"{type(self).__name__}.backward")
 
 
-cdef class Pooling(Layer):
+cdef class Pooling(UnaryLayer):
     """Windows over one to three axes, reduced by `pool_type`.
 
     dtype: str
@@ -45,7 +45,7 @@ cdef class Pooling(Layer):
         cdef int border[3]
         cdef int steps[3]
         cdef int size = 1
-        self.x, self.y = Tensor(dtype, at_least_4d(data)), Tensor(dtype, at_least_4d(out))
+        self.x, self.y = TensorDesc(dtype, at_least_4d(data)), TensorDesc(dtype, at_least_4d(out))
         self.dtype = dtype_flag(dtype)
         axes = zip(at_least_2d(kernel, 1), at_least_2d(pad, 0), at_least_2d(stride, 1))
         for i, values in enumerate(axes):
@@ -87,7 +87,7 @@ cdef class Pooling(Layer):
         return 0
 
 
-cdef class Softmax(Layer):
+cdef class Softmax(UnaryLayer):
     """Softmax along the middle axis, or its logarithm.
 
     dtype (str): 'float32', 'float64', 'float16' or 'bfloat16'.
@@ -96,7 +96,7 @@ cdef class Softmax(Layer):
     """
 
     def __init__(self, dtype, sizes, log_of):
-        self.x, self.dtype = Tensor(dtype, sizes), dtype_flag(dtype)
+        self.x, self.dtype = TensorDesc(dtype, sizes), dtype_flag(dtype)
         self.algorithm = SOFTMAX_LOG if log_of else SOFTMAX_ACCURATE
         self.mode = MODE_INSTANCE if sizes[2] == 1 else MODE_CHANNEL
 

@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
 from ..._typedefs cimport RunContext
-from .cudnn cimport Tensor
+from .cudnn cimport TensorDesc
 
 cdef struct WeightPart:  # offsets in bytes in the vector and in the weight space
     int64_t flat
@@ -26,9 +26,9 @@ cdef class Recurrent:
     cdef void* rnn     # cudnnRNNDescriptor_t
     cdef void* x       # cudnnRNNDataDescriptor_t
     cdef void* y
-    cdef Tensor state, cell    # descriptors of the states for the layers
-    cdef Tensor states, cells  # descriptors of the states for copies
-    cdef Tensor state_row, cell_row  # descriptors of one sequence in one layer and direction
+    cdef TensorDesc state, cell    # descriptors of the states for the layers
+    cdef TensorDesc states, cells  # descriptors of the states for copies
+    cdef TensorDesc state_row, cell_row  # descriptors of one sequence in one layer and direction
     cdef int dtype, kind  # cynet's DType and cudnnDataType_t
     cdef int item, steps, batch, inputs, hidden, width, layers, directions, gates
     cdef list passes, tensors
@@ -40,7 +40,7 @@ cdef class Recurrent:
     cdef readonly size_t[2] work  # bytes of workspace for prediction and for training
     cdef readonly bint direct
     # Query sizes and offsets from cuDNN. `parameters` is the vector.
-    cdef int prepare(self, const RunContext* run, const void* parameters) except -1 nogil
+    cdef int query_sizes(self, const RunContext* run, const void* parameters) except -1 nogil
     # Set the lengths of the sequences for the following calls.
     cdef int set_lengths(self, const int* lengths) except -1 nogil
     cdef int gather_weights(self, const RunContext* run, const void* parameters,

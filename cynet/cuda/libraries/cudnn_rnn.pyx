@@ -7,11 +7,11 @@ Numbers of enumerations are those of cuDNN 9's documentation.
 from libc.stddef cimport size_t
 
 from ..._typedefs cimport dtype_size, kFloat32, kFloat64
-from .cudnn cimport Library, Tensor, check, handle_of, library, scalar
+from .cudnn cimport CudnnTable, TensorDesc, check, handle_of, library, scalar
 
 from ...base import config
 from ...base.dtype import NAMES, dtype_flag
-from .cudnn import data_type
+from .cudnn import cudnn_data_type
 
 cdef enum:
     ALGO_STANDARD = 0  # CUDNN_RNN_ALGO_STANDARD
@@ -31,7 +31,7 @@ cdef enum:
     TENSOR_OP_MATH = 1  # CUDNN_TENSOR_OP_MATH: tensor cores
     FMA_MATH = 3  # CUDNN_FMA_MATH: no tensor cores
 
-cdef dict _RNN_MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
+cdef dict _RNN_MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}  # cudnnRNNMode_t
 cdef double _padding_value = 0  # the value of outputs behind a sequence's end, in any dtype
 
 
@@ -52,10 +52,10 @@ cdef class Recurrent:
 
     def __init__(self, dtype, mode, steps, batch, inputs, hidden, layers, directions, passes,
                  gates, clip=None, padded=False, projection=None):
-        cdef Library* dnn
+        cdef CudnnTable* dnn
         cdef int math = DEFAULT_MATH
         cdef vector[int] lengths
-        self.dtype, self.kind = dtype_flag(dtype), data_type(dtype)
+        self.dtype, self.kind = dtype_flag(dtype), cudnn_data_type(dtype)
         self.item = <int>dtype_size(self.dtype)
         self.steps, self.batch, self.inputs = steps, batch, inputs
         self.hidden, self.width = hidden, projection or hidden
@@ -66,9 +66,9 @@ cdef class Recurrent:
         if projection is not None:
             self.what += f", projected to {projection}"
         shapes = [(layers * directions, batch, n) for n in (self.width, self.hidden)]
-        self.state, self.cell = [Tensor(dtype, shape, 3) for shape in shapes]  # opens the door
-        self.states, self.cells = [Tensor(dtype, shape) for shape in shapes]
-        self.state_row, self.cell_row = [Tensor(dtype, (1, shape[2])) for shape in shapes]
+        self.state, self.cell = [TensorDesc(dtype, shape, 3) for shape in shapes]  # opens the door
+        self.states, self.cells = [TensorDesc(dtype, shape) for shape in shapes]
+        self.state_row, self.cell_row = [TensorDesc(dtype, (1, shape[2])) for shape in shapes]
         if self.dtype == kFloat64 or (self.dtype == kFloat32
                                       and config.get("CYNET_CUDA_TF32") != "all"):
             math = FMA_MATH
@@ -92,7 +92,7 @@ cdef class Recurrent:
         self.set_lengths(lengths.data())
 
     def __dealloc__(self):
-        cdef Library* dnn = library()
+        cdef CudnnTable* dnn = library()
         if self.rnn != NULL:
             dnn.rnn_destroy(self.rnn)
         if self.x != NULL:
@@ -110,7 +110,7 @@ cdef class Recurrent:
                 self.directions * self.width, lengths, &_padding_value)
         return _raise_failed(self, status, "SetRNNDataDescriptor") if status != 0 else 0
 
-    cdef int prepare(self, const RunContext* run, const void* parameters) except -1 nogil:
+    cdef int query_sizes(self, const RunContext* run, const void* parameters) except -1 nogil:
         if not self.prepared:
             with gil:
                 _query_sizes(self, run, parameters)
@@ -184,13 +184,13 @@ cdef int _copy_tensor(Recurrent self, const RunContext* run, void* desc, const v
 
 
 cdef int _query_sizes(Recurrent self, const RunContext* run, const void* parameters) except -1:
-    cdef Library* dnn = library()
+    cdef CudnnTable* dnn = library()
     cdef void* handle = handle_of(run)
     cdef void* at[2]
     cdef size_t unused
-    cdef Tensor matrix = Tensor("float32", (1, 1, 1), 3)  # cuDNN overwrites their shapes
-    cdef Tensor bias = Tensor("float32", (1, 1, 1), 3)
-    cdef Tensor tensor
+    cdef TensorDesc matrix = TensorDesc("float32", (1, 1, 1), 3)  # cuDNN overwrites their shapes
+    cdef TensorDesc bias = TensorDesc("float32", (1, 1, 1), 3)
+    cdef TensorDesc tensor
     cdef WeightPart piece
     cdef int hidden = self.hidden
     check(dnn.rnn_weight_size(handle, self.rnn, &self.weights), "GetRNNWeightSpaceSize", self.what)
@@ -227,7 +227,7 @@ cdef int _query_sizes(Recurrent self, const RunContext* run, const void* paramet
     self.direct = len(joined) == 1 and joined[0][:2] == [0, 0] and (
         joined[0][2] * self.item == self.weights)
     for flat, space, n in joined:
-        tensor = Tensor(NAMES[self.dtype], (1, n))
+        tensor = TensorDesc(NAMES[self.dtype], (1, n))
         self.tensors.append(tensor)
         piece.flat, piece.space, piece.desc = flat, space, tensor.desc
         self.pieces.push_back(piece)

@@ -1,6 +1,6 @@
 """Backward hooks of Blocks: two tape nodes around a call pass gradients to the hooks."""
 
-from ...autograd.hooks import check_replacement
+from ...autograd.hooks import checked_hook_result
 from ...base.errors import ArgumentError, GradientError, shown
 from ...ndarray import NDArray
 from ...ndarray._tape import StepNode, get_state, wants_gradient
@@ -64,11 +64,11 @@ class HookedCall:
         for hook in list(self.block._backward_hooks.values()):
             given = hook(self.block, found, self.grads_of_outputs)
             if given is not None:
-                found = self._check_gradients(found, given)
+                found = self._check_hook_gradients(found, given)
         self.grads_of_outputs = None
         return [found[i] for i in self._gradient_positions]
 
-    def _check_gradients(self, found, given):
+    def _check_hook_gradients(self, found, given):
         hook = f"a backward hook of {self.block.name}"
         given = [given] if isinstance(given, NDArray) else given
         if not isinstance(given, (list, tuple)) or len(given) != len(found):
@@ -78,7 +78,7 @@ class HookedCall:
             )
         pairs = enumerate(zip(found, given))
         return tuple(
-            None if old is None else check_replacement(old, new, f"{hook}, for input {i}")
+            None if old is None else checked_hook_result(old, new, f"{hook}, for input {i}")
             for i, (old, new) in pairs
         )
 

@@ -77,7 +77,7 @@ class Block(BlockFiles):
     )
     """
 
-    _select_call = None  # method that chooses how a call is computed; None: by `forward`
+    _select_forward = None  # method that chooses how a call is computed; None: by `forward`
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         if prefix is not None and not isinstance(prefix, str):
@@ -455,7 +455,7 @@ class Block(BlockFiles):
     # --- computing --------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> NDArray:
         """Run `forward`, or its graph, and the hooks around it."""
-        run = self.forward if self._select_call is None else self._select_call(args, kwargs)
+        run = self.forward if self._select_forward is None else self._select_forward(args, kwargs)
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)

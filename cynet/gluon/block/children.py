@@ -11,7 +11,7 @@ def unregistered_blocks(owner, kind):
     for name, value in vars(owner).items():
         if name in _BLOCK_ATTRIBUTES or not isinstance(value, (list, tuple, dict)) or not value:
             continue
-        for path, each in _iterate_with_paths(value, name, kind, 0):
+        for path, each in _blocks_with_paths(value, name, kind, 0):
             if known is None:
                 known = {id(owner), *map(id, owner._children.values())}
             if id(each) not in known:
@@ -19,7 +19,7 @@ def unregistered_blocks(owner, kind):
                 yield path, each
 
 
-_BLOCK_ATTRIBUTES = {
+_BLOCK_ATTRIBUTES = {  # of every Block
     "_children",
     "_reg_params",
     "_forward_hooks",
@@ -31,16 +31,16 @@ _BLOCK_ATTRIBUTES |= {"_formats", "_backward_hooks"}
 _MAX_CONTAINER_DEPTH = 8  # levels of lists and dicts that are searched for Blocks
 
 
-def _iterate_with_paths(value, path, kind, depth):
+def _blocks_with_paths(value, path, kind, depth):
     if isinstance(value, kind):
         yield path, value
     elif depth < _MAX_CONTAINER_DEPTH:
         if isinstance(value, (list, tuple)):
             for i, each in enumerate(value):
-                yield from _iterate_with_paths(each, f"{path}.{i}", kind, depth + 1)
+                yield from _blocks_with_paths(each, f"{path}.{i}", kind, depth + 1)
         elif isinstance(value, dict):
             for key, each in value.items():
-                yield from _iterate_with_paths(each, f"{path}.{key}", kind, depth + 1)
+                yield from _blocks_with_paths(each, f"{path}.{key}", kind, depth + 1)
 
 
 def block_fingerprint(block):
@@ -67,8 +67,8 @@ def block_fingerprint(block):
     return id(block), own, arrays, functions, params, children, hooks, watched
 
 
-_PLAIN_TYPES = (bool, int, float, str, tuple, type(None))
-_IGNORED_ATTRS = {
+_PLAIN_TYPES = (bool, int, float, str, tuple, type(None))  # attributes that graphs depend on
+_IGNORED_ATTRS = {  # attributes that no graph depends on
     "_active",
     "_flags",
     "_cached",
@@ -100,12 +100,12 @@ def copy_attributes(block):
             if isinstance(value, (list, dict)) and not (depth == 0 and name in _BLOCK_ATTRIBUTES):
                 copy_container(value, depth + 1)
 
-    def walk(each):
+    def copy_block_tree(each):
         copy_container(vars(each), 0)
         for _, child in each._named_children():
-            walk(child)
+            copy_block_tree(child)
 
-    walk(block)
+    copy_block_tree(block)
     return found
 
 
@@ -119,7 +119,7 @@ def restore_attributes(copies, kind):
         left = [
             n
             for n, new in pairs
-            if n not in _IGNORED_ATTRS and new is not old.get(n) and _contains_kind(new, kind, 0)
+            if n not in _IGNORED_ATTRS and new is not old.get(n) and _has_instance(new, kind, 0)
         ]
         there_was = there_was or bool(left)
         if left and not of_names:
@@ -133,11 +133,11 @@ def restore_attributes(copies, kind):
     return there_was
 
 
-def _contains_kind(value, kind, depth):
+def _has_instance(value, kind, depth):
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (list, tuple)) and depth < _MAX_CONTAINER_DEPTH:
-        return any(_contains_kind(each, kind, depth + 1) for each in value)
+        return any(_has_instance(each, kind, depth + 1) for each in value)
     return isinstance(value, kind)
 
 

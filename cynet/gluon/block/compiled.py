@@ -18,10 +18,10 @@ from .hybrid_block import HybridBlock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_PLAIN_TYPES = (bool, int, float, str, type(None))
+_PLAIN_TYPES = (bool, int, float, str, type(None))  # values compared by `==`
 # longer lists and dicts are compared by identity and length only
-_MAX_COMPARED_ELEMENTS = 1000
-_PACKAGE = __name__.partition(".")[0]
+_MAX_COMPARED_ELEMENTS = 1000  # of a list or dict
+_PACKAGE = __name__.partition(".")[0]  # name of this package
 
 
 @guarded

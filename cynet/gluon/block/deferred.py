@@ -5,7 +5,7 @@ import contextlib
 from ... import autograd
 from ...base.errors import CynetError
 from ..errors import DeferredInitializationError
-from ..parameter.shapes import has_sizes
+from ..parameter.shapes import has_known_sizes
 from ..tracing import tracing
 
 
@@ -23,7 +23,7 @@ def finish_all_deferred_inits(block, graphs, args, kwargs):
     with contextlib.suppress(CynetError):
         block._deferred_infer_shape(*args, **kwargs)
     for each in params:
-        if has_sizes(each._shape):  # raises errors of the parameter's initializer
+        if has_known_sizes(each._shape):  # raises errors of the parameter's initializer
             each._finish_deferred_init()
     if any(each._data is None and each._deferred_init for each in params):
         with autograd.pause(), tracing(), contextlib.suppress(DeferredInitializationError):

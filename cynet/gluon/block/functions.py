@@ -6,7 +6,7 @@ from types import ModuleType
 from ... import ndarray, symbol
 from ...base.mxnet_globals import MXNetModule, as_mxnet_module
 
-_PACKAGE = __name__.partition(".")[0]
+_PACKAGE = __name__.partition(".")[0]  # name of this package
 
 
 def imported_operator_modules(kind):

@@ -82,18 +82,18 @@ def input_names(count, taken):
     return names
 
 
-def trace_block(block, arrays, form):
-    """Trace a Block: call it with symbols for the arrays of its arguments of format `form`."""
+def trace_block(block, arrays, fmt):
+    """Trace a Block: call it with symbols for the arrays of its arguments of format `fmt`."""
     before = copy_attributes(block)
     try:
-        graph = _trace_call(block, arrays, form)
+        graph = _trace_call(block, arrays, fmt)
     except Exception:
         restore_attributes(before, Traced)
         raise
     return graph._replace(stored_symbols=restore_attributes(before, Traced))
 
 
-def _trace_call(block, arrays, form):
+def _trace_call(block, arrays, fmt):
     params = block.collect_params()
     names = input_names(len(arrays), params.keys())
     trace = Trace(
@@ -103,7 +103,7 @@ def _trace_call(block, arrays, form):
         arrays[0].context if arrays else None,
         symbol_class_for(arrays),
     )
-    given, _ = regroup([trace.kind(sym.var(name).entries) for name in names], form)
+    given, _ = regroup([trace.kind(sym.var(name).entries) for name in names], fmt)
     with tracing(trace), block.name_scope():
         # a user's forward that wraps hybrid_forward is not part of the graph
         run = block._builtin_forward if has_own_forward(block) else block.forward
@@ -121,7 +121,7 @@ def _trace_call(block, arrays, form):
     return Graph(Symbol(heads), names, out_format, trace.constants, trace.reads_shapes, trace.used)
 
 
-def trace_without_random_draws(block, arrays, form):
+def trace_without_random_draws(block, arrays, fmt):
     """Trace a call; raise an error if it draws random numbers by Python or NumPy.
 
     Beside other threads, which may have drawn them, as those of a DataLoader do until their queue
@@ -133,7 +133,7 @@ def trace_without_random_draws(block, arrays, form):
         time.sleep(pause)
         before = _python_random_states()
         others = others or (pause > 0 and before != after)
-        graph = trace_block(block, arrays, form)
+        graph = trace_block(block, arrays, fmt)
         after = _python_random_states()
         if after == before:
             return graph
@@ -254,7 +254,7 @@ class BoundGraph:
         """Return whether a parameter is not initialized, so that a call raises an error."""
         return any(each._data is None for each in self.params)
 
-    def fits(self, arrays):
+    def accepts_arrays(self, arrays):
         """Return whether the graph can be run with arrays of these shapes and dtypes."""
         shapes = {}
         for name, source in zip(self.op.inputs, self.sources):
@@ -304,8 +304,8 @@ class HookedGraph:
 
 def _infer_params(block, args, what, of_array):
     """Yield (name, inferred value) of each parameter, by the Symbol's method `what`."""
-    arrays, form = flatten([list(args), {}])
-    graph = trace_block(block, arrays, form)
+    arrays, fmt = flatten([list(args), {}])
+    graph = trace_block(block, arrays, fmt)
     symbol = graph.symbol
     read = set(symbol.list_inputs())
     given = {name: of_array(each) for name, each in zip(graph.inputs, arrays) if name in read}

@@ -15,7 +15,7 @@ from . import graph
 from .block import Block
 from .deferred import finish_all_deferred_inits, finish_deferred_init
 from .functions import imported_operator_modules
-from .hybridized import Hybridized
+from .hybridized import GraphCache
 from .structure import refuse_mixture, to_mxnet_format
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class HybridBlock(Block):
     def _deferred_infer_shape(self, *args, **kwargs):
         self.infer_shape(*args, **kwargs)
 
-    def _finish_all_deferred(self, graphs, args, kwargs):
+    def _finish_deferred_inits(self, graphs, args, kwargs):
         finish_all_deferred_inits(self, graphs, args, kwargs)
 
     def export(self, path: FileName, epoch: int = 0, remove_amp_cast: bool = True) -> None:
@@ -264,9 +264,9 @@ class HybridBlock(Block):
                 return self.forward(*args, **kwargs)
         if self._forward_pre_hooks or self._forward_hooks or self._backward_hooks or SPANS_TRACED:
             return super().__call__(*args, **kwargs)
-        return self._select_call(args, kwargs)(*args, **kwargs)  # saves 0.1 us of super()
+        return self._select_forward(args, kwargs)(*args, **kwargs)  # saves 0.1 us of super()
 
-    def _select_call(self, args, kwargs):
+    def _select_forward(self, args, kwargs):
         """Return the method that computes a call: `forward`, or the one that runs the graph."""
         if self._active:
             first = args[0] if args else None
@@ -303,7 +303,7 @@ class HybridBlock(Block):
         return None if self._cached is None else self._cached.last_graph()
 
     def _make_graph_cache(self):
-        vars(self)["_cached"] = cached = Hybridized(self)
+        vars(self)["_cached"] = cached = GraphCache(self)
         return cached
 
     def _call_cached_op(self, *args, **kwargs):
@@ -321,13 +321,13 @@ class HybridBlock(Block):
         """Call ``hybrid_forward`` with ``mx.nd`` or ``mx.sym``, according to the inputs."""
         first = x if isinstance(x, (NDArray, Symbol)) else _first_array((x, args, kwargs))
         if not isinstance(first, NDArray):
-            return self._run_symbols(first, x, *args, **kwargs)
+            return self._forward_symbols(first, x, *args, **kwargs)
         cached = self._cached
         if cached is None or not (cached.runs_forward and self._active) or is_tracing():
-            return self._run_arrays(first, x, *args, **kwargs)
+            return self._forward_arrays(first, x, *args, **kwargs)
         return self._call_cached_op(x, *args, **kwargs)
 
-    def _run_symbols(self, first, x, *args, **kwargs):
+    def _forward_symbols(self, first, x, *args, **kwargs):
         """Call ``hybrid_forward`` with symbols; `first` is the first of them."""
         if first is None:
             raise ArgumentError(
@@ -357,9 +357,9 @@ class HybridBlock(Block):
 
     def _run_without_graph(self, *args, **kwargs):
         """Call ``hybrid_forward`` with arrays, without a graph."""
-        return self._run_arrays(_first_array((args, kwargs), NDArray), *args, **kwargs)
+        return self._forward_arrays(_first_array((args, kwargs), NDArray), *args, **kwargs)
 
-    def _run_arrays(self, first, x, *args, **kwargs):
+    def _forward_arrays(self, first, x, *args, **kwargs):
         """Call ``hybrid_forward`` with arrays; `first` is the first of them."""
         params = self._reg_params
         if args or kwargs:
@@ -422,12 +422,12 @@ _FORWARD_METHODS = ("forward", "hybrid_forward")
 def _first_array(value, kinds=(NDArray, Symbol)):
     """Return the first NDArray or Symbol in nested lists, tuples and dicts, or None."""
     try:
-        return _find_first(value, kinds)
+        return _find_first_instance(value, kinds)
     except RecursionError:
         raise ArgumentError("the arguments of a Block are nested too deep") from None
 
 
-def _find_first(value, kinds):
+def _find_first_instance(value, kinds):
     if isinstance(value, kinds):
         return value
     if isinstance(value, dict):
@@ -435,7 +435,7 @@ def _find_first(value, kinds):
     elif not isinstance(value, (list, tuple)):
         return None
     for each in value:
-        found = _find_first(each, kinds)
+        found = _find_first_instance(each, kinds)
         if found is not None:
             return found
     return None

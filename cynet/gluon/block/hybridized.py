@@ -1,4 +1,4 @@
-"""Hybridized: the graphs of a Block, one for each kind of arguments."""
+"""GraphCache: the graphs of a Block, one for each kind of arguments."""
 
 import time
 
@@ -23,7 +23,7 @@ _TRAINING_BIT = 2  # bit of autograd's state that means "training mode"
 _MAX_GRAPHS = 64  # graphs for one format of arguments, each for several shapes
 
 
-class Hybridized:
+class GraphCache:
     """Traces and runs the graphs of a hybridized HybridBlock.
 
     A graph is traced for each format of arguments (structure, numbers), mode (training or not) and,
@@ -38,7 +38,7 @@ class Hybridized:
         self._block = block
         self.runs_forward = has_own_forward(block)
         self._fixed = graph
-        self._finish_all_deferred = block._finish_all_deferred
+        self._finish_deferred_inits = block._finish_deferred_inits
         self._plans = {}  # (format of arguments, mode) -> BoundGraphs for several shapes
         self._plan_by_signature = {}  # (format, mode, shapes, dtypes) -> one of `_plans`
         self._exact_plans = PlanCache()  # signature -> BoundGraph for it alone
@@ -77,10 +77,10 @@ class Hybridized:
             self._skip_reason = _SPARSE_GRAD_REASON
             return self.run_without_graph, (args, kwargs)
         if not kwargs and {*map(type, args)} == _ARRAY_TYPES:
-            arrays, form, key = args, None, len(args)
+            arrays, fmt, key = args, None, len(args)
         else:
             try:
-                arrays, form = flatten([list(args), kwargs])
+                arrays, fmt = flatten([list(args), kwargs])
             except CynetError as error:
                 self._skip_reason = f"it cannot be traced: {error}"
                 self._warn_once(f"{error}; it runs operator by operator")
@@ -91,13 +91,13 @@ class Hybridized:
                 self._skip_reason = "graphs hold dense arrays, and it was called with sparse ones"
                 return self.run_without_graph, (args, kwargs)
             refuse_mixture(arrays, self._block.name)
-            key = (hashable_format(form), arrays[0]._face)
+            key = (hashable_format(fmt), arrays[0]._face)
         key = (key, get_state() & _TRAINING_BIT)
         signature = (key, *[(each.shape, each.dtype_flag) for each in arrays])
         plan = self._plan_by_signature.get(signature) or self._exact_plans.get(signature)
         if plan is None:
-            self._finish_deferred(args, kwargs)
-            plan = self._make_plan(key, signature, arrays, form)
+            self._init_deferred_params(args, kwargs)
+            plan = self._make_bound_graph(key, signature, arrays, fmt)
             if plan is None:
                 return self.run_without_graph, (args, kwargs)
         return plan, arrays
@@ -115,34 +115,34 @@ class Hybridized:
             grad.stype != "default" for each in self._sparse_params for grad in each._grad or ()
         )
 
-    def _finish_deferred(self, args, kwargs):
+    def _init_deferred_params(self, args, kwargs):
         """Initialize deferred parameters, if anything changed since the last search for them."""
         count = change_count[0]
         if self._no_deferred_at != count:
-            if any(each._data is None and each._deferred_init for each in self._params()):
-                self._finish_all_deferred(self, args, kwargs)
+            if any(each._data is None and each._deferred_init for each in self._all_params()):
+                self._finish_deferred_inits(self, args, kwargs)
             else:
                 self._no_deferred_at = count
 
-    def _params(self):
+    def _all_params(self):
         return self._block.collect_params().values()
 
-    def _make_plan(self, key, signature, arrays, form):
+    def _make_bound_graph(self, key, signature, arrays, fmt):
         """Return a BoundGraph for a new signature; None if the Block cannot be traced and runs
         operator by operator."""
         plans = self._plans.setdefault(key, [])
-        plan = next((each for each in plans if each.fits(arrays)), None)
+        plan = next((each for each in plans if each.accepts_arrays(arrays)), None)
         if plan is None:
             since = time.perf_counter()
-            form = form or [[0] * len(arrays), DictFormat((), ())]
-            graph = self._fixed or self._trace_graph(arrays, form)
+            fmt = fmt or [[0] * len(arrays), DictFormat((), ())]
+            graph = self._fixed or self._trace_graph(arrays, fmt)
             if graph is None:
                 return None
             plan = BoundGraph(self._block, graph, self._arenas, arrays)
             self._last = graph
-            vars(self._block)["_formats"] = form, graph.out_format
+            vars(self._block)["_formats"] = fmt, graph.out_format
             if graph.reads_shapes and not plan.has_uninitialized_params():
-                return self._exact_plans.put(signature, plan, time.perf_counter() - since)
+                return self._exact_plans.add_plan(signature, plan, time.perf_counter() - since)
             if not graph.reads_shapes:
                 plans.append(plan)
                 del plans[:-_MAX_GRAPHS]
@@ -153,12 +153,12 @@ class Hybridized:
         self._plan_by_signature[signature] = plan
         return plan
 
-    def _trace_graph(self, arrays, form):
+    def _trace_graph(self, arrays, fmt):
         """Trace a call; return None if the Block cannot be traced and runs operator by operator."""
         block = self._block
         before = block_fingerprint(block)
         try:
-            graph = trace_without_random_draws(block, arrays, form)
+            graph = trace_without_random_draws(block, arrays, fmt)
         except Exception as error:
             if isinstance(error, FunctionOfSymbolError) or self._overrides_forward():
                 self._untraceable_reason = describe_error(error)
@@ -209,7 +209,7 @@ class Hybridized:
     def _drop_outdated_graphs(self):
         """Drop the graphs if the Block was changed since they were traced."""
         self._changes = change_count[0]
-        self._sparse_params = [each for each in self._params() if each._grad_stype != "default"]
+        self._sparse_params = [each for each in self._all_params() if each._grad_stype != "default"]
         now = block_fingerprint(self._block)
         if now == self._fingerprint and self._watched is operator_hook():
             return

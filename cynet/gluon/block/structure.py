@@ -85,59 +85,59 @@ def _collect_array_classes(args, faces):
             _collect_array_classes(each.values(), faces)
 
 
-def to_mxnet_format(form):
+def to_mxnet_format(fmt):
     """Convert a format to MXNet's, which has lists only.
 
     >>> to_mxnet_format([0, (0, -1)])
     [0, [0, -1]]
     """
-    if isinstance(form, NonArrayFormat):
-        return form.value[1]
-    if isinstance(form, DictFormat):
-        return dict(zip(form.keys, map(to_mxnet_format, form.formats)))
-    return list(map(to_mxnet_format, form)) if isinstance(form, (list, tuple)) else form
+    if isinstance(fmt, NonArrayFormat):
+        return fmt.value[1]
+    if isinstance(fmt, DictFormat):
+        return dict(zip(fmt.keys, map(to_mxnet_format, fmt.formats)))
+    return list(map(to_mxnet_format, fmt)) if isinstance(fmt, (list, tuple)) else fmt
 
 
-def hashable_format(form):
+def hashable_format(fmt):
     """Convert a format to a hashable value, for keys of dicts."""
-    if isinstance(form, NonArrayFormat):
-        return form
-    if isinstance(form, DictFormat):
-        return ("dict", form.keys, tuple(map(hashable_format, form.formats)))
-    if isinstance(form, list):
-        return ("list", *map(hashable_format, form))
-    if isinstance(form, tuple):
-        return ("tuple", *map(hashable_format, form))
-    return form
+    if isinstance(fmt, NonArrayFormat):
+        return fmt
+    if isinstance(fmt, DictFormat):
+        return ("dict", fmt.keys, tuple(map(hashable_format, fmt.formats)))
+    if isinstance(fmt, list):
+        return ("list", *map(hashable_format, fmt))
+    if isinstance(fmt, tuple):
+        return ("tuple", *map(hashable_format, fmt))
+    return fmt
 
 
-def regroup(arrays, form):
-    """Rebuild a value of format `form`; return it and the arrays that are left.
+def regroup(arrays, fmt):
+    """Rebuild a value of format `fmt`; return it and the arrays that are left.
 
     >>> regroup([1, 2, 3], [0, (0, -1)])
     ([1, (2, None)], [3])
     """
     arrays = list(arrays)
-    value, at = _rebuild_value(arrays, form, 0)
-    return value, arrays[at:]
+    value, position = _rebuild_value(arrays, fmt, 0)
+    return value, arrays[position:]
 
 
-def _rebuild_value(arrays, form, at):
-    if isinstance(form, NonArrayFormat):
-        return form.value[1], at
-    if isinstance(form, DictFormat):
+def _rebuild_value(arrays, fmt, position):
+    if isinstance(fmt, NonArrayFormat):
+        return fmt.value[1], position
+    if isinstance(fmt, DictFormat):
         table = {}
-        for key, each in zip(form.keys, form.formats):
-            table[key], at = _rebuild_value(arrays, each, at)
-        return table, at
-    if isinstance(form, (list, tuple)):
+        for key, each in zip(fmt.keys, fmt.formats):
+            table[key], position = _rebuild_value(arrays, each, position)
+        return table, position
+    if isinstance(fmt, (list, tuple)):
         values = []
-        for each in form:
-            value, at = _rebuild_value(arrays, each, at)
+        for each in fmt:
+            value, position = _rebuild_value(arrays, each, position)
             values.append(value)
-        return (values if isinstance(form, list) else tuple(values)), at
-    if form == -1:
-        return None, at
-    if form == 0:
-        return arrays[at], at + 1
-    return arrays[at : at + form], at + form
+        return (values if isinstance(fmt, list) else tuple(values)), position
+    if fmt == -1:
+        return None, position
+    if fmt == 0:
+        return arrays[position], position + 1
+    return arrays[position : position + fmt], position + fmt

@@ -33,17 +33,17 @@ def print_summary(block, inputs):
 
         return record_row
 
-    def register(each, path):
+    def register_hooks(each, path):
         if getattr(each, "_active", False):
             raise MismatchError(f"summary: {each.name} is hybridized; hybridize(False) first")
         children = list(each._named_children())
         if not children or each._reg_params or each is not block:
             handles.append(each.register_forward_hook(make_hook(path)))
         for name, child in children:
-            register(child, f"{path}.{name}" if path else name)
+            register_hooks(child, f"{path}.{name}" if path else name)
 
     try:
-        register(block, "")
+        register_hooks(block, "")
         block(*inputs)
     finally:
         for handle in handles:

@@ -16,7 +16,7 @@ from ..tracing import not_tracing
 from .deferred import finish_deferred_init
 from .graph import Graph, parameter_symbol
 from .hybrid_block import HybridBlock
-from .hybridized import Hybridized
+from .hybridized import GraphCache
 from .losses import remove_unlabeled_losses
 from .structure import DictFormat, flatten, regroup
 from .traced import Traced
@@ -186,16 +186,16 @@ class SymbolBlock(HybridBlock):
         return self._graph
 
     def _make_graph_cache(self):
-        vars(self)["_cached"] = cached = Hybridized(self, self._graph)
+        vars(self)["_cached"] = cached = GraphCache(self, self._graph)
         return cached
 
-    def _finish_all_deferred(self, graphs, args, kwargs):
+    def _finish_deferred_inits(self, graphs, args, kwargs):
         finish_deferred_init(self, self.params.values(), args)
 
     def _builtin_forward(self, *args, **kwargs):
         return SymbolBlock.forward(self, *args, **kwargs)
 
-    def _run_arrays(self, first, x, *args, **kwargs):
+    def _forward_arrays(self, first, x, *args, **kwargs):
         return SymbolBlock.forward(self, x, *args, **kwargs)
 
     def _flatten_inputs(self, args):

@@ -217,52 +217,52 @@ class Traced(NumpyMethods, Symbol):
         trace.types[name] = name_of(trace.dtype(self))
         return made
 
-    def _refuse_call(self, what):
+    def _refuse_value_read(self, what):
         raise UntraceableError(
             f"{what} needs the values of an array, and a graph that is being traced has none"
         )
 
     def asnumpy(self):
         """Refused."""
-        self._refuse_call("asnumpy")
+        self._refuse_value_read("asnumpy")
 
     def asscalar(self):
         """Refused."""
-        self._refuse_call("asscalar")
+        self._refuse_value_read("asscalar")
 
     def wait_to_read(self):
         """Refused."""
-        self._refuse_call("wait_to_read")
+        self._refuse_value_read("wait_to_read")
 
     def backward(self, *args, **kwargs):
         """Refused."""
-        self._refuse_call("backward")
+        self._refuse_value_read("backward")
 
     def attach_grad(self, *args, **kwargs):
         """Refused."""
-        self._refuse_call("attach_grad")
+        self._refuse_value_read("attach_grad")
 
     def register_hook(self, *args, **kwargs):
         """Refused."""
-        self._refuse_call("register_hook")
+        self._refuse_value_read("register_hook")
 
     def __bool__(self):
-        self._refuse_call("__bool__")
+        self._refuse_value_read("__bool__")
 
     def __float__(self):
-        self._refuse_call("__float__")
+        self._refuse_value_read("__float__")
 
     def __int__(self):
-        self._refuse_call("__int__")
+        self._refuse_value_read("__int__")
 
     def __index__(self):
-        self._refuse_call("__index__")
+        self._refuse_value_read("__index__")
 
     def __array__(self, *args, **kwargs):
-        self._refuse_call("__array__")
+        self._refuse_value_read("__array__")
 
     def __setitem__(self, key, value):
-        self._refuse_call("__setitem__")
+        self._refuse_value_read("__setitem__")
 
     def reshape(self, *shape, **kwargs):
         """See ``NDArray.reshape``."""

@@ -7,7 +7,7 @@ from ...base.tracing import active_trace
 from ...ndarray import NDArray
 from ...numpy import elementwise, shapes
 from ...numpy._call import array_of, ops, refuse_order, refuse_unknown_cast
-from ...numpy.dispatch import call_ufunc, function_of
+from ...numpy.dispatch import call_function, call_ufunc
 from ...numpy.multiarray import ArrayMembers, define_operators
 from ...operator.functions.numpy_rows import operators_of
 from ...symbol import Symbol
@@ -37,7 +37,7 @@ class TracedNumpy(ArrayMembers, Traced):
         return call_ufunc(ufunc, method, inputs, out, kwargs)
 
     def __array_function__(self, func, types, args, kwargs):
-        return function_of(func, args, kwargs)
+        return call_function(func, args, kwargs)
 
     def as_np_ndarray(self):
         """The symbol itself."""
@@ -47,11 +47,11 @@ class TracedNumpy(ArrayMembers, Traced):
 
     def item(self, *args):
         """Refused."""
-        self._refuse_call("item")
+        self._refuse_value_read("item")
 
     def tolist(self):
         """Refused."""
-        self._refuse_call("tolist")
+        self._refuse_value_read("tolist")
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         """See ``mx.np.ndarray.astype``."""

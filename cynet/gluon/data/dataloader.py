@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
 _DATA_SPAN = Span("data", "training")  # time range in the profiler's trace
-_END_OF_EPOCH = object()
+_END_OF_EPOCH = object()  # in place of indices or a batch
 _STATE_KEYS = {"epoch", "batch", "begin", "now"}  # keys of `DataLoader.state_dict`
 _STREAM_KEYS = {"samples", "stream"}  # further keys if the dataset is a stream
 
@@ -267,7 +267,7 @@ class DataLoader(ReprMixin):
     def _worker_pool(self, pool):
         self._own_pool = pool
 
-    def _workers(self):
+    def _usable_workers(self):
         if self._pool is None or not self._pool.is_usable():
             if self._pool is not None:
                 self._pool.close()
@@ -373,13 +373,13 @@ class _EpochIterator:
         self._place = place
         if loader._source is not None:
             first = 0 if place is None else saved["batch"] * _batch_size_of(loader)
-            loader._source.begin(number, place, first)
+            loader._source.begin_iteration(number, place, first)
         self._indices = iter(loader._batch_sampler)
         self._given = 0
         self._counter = itertools.count()
         self._tasks = deque()
         self.over = False
-        self._pool = loader._workers() if loader._num_workers else None
+        self._pool = loader._usable_workers() if loader._num_workers else None
         self._draws = not is_free_of_user_code(loader._dataset, loader._batchify_fn)
         self._resumed = saved is not None
         if saved is not None:
@@ -399,7 +399,7 @@ class _EpochIterator:
             self._given = given
         if self._pool is not None:
             for _ in range(max(1, loader._prefetch)):
-                self._push_task()
+                self._push_next_task()
         if saved is not None:
             _set_random_state(loader, now, rollover=False)
 
@@ -414,13 +414,13 @@ class _EpochIterator:
         found = {"epoch": self._number, "batch": self._given, "begin": begin}
         return found if self._place is None else {**found, "stream": self._place}
 
-    def _push_task(self):
+    def _push_next_task(self):
         number = next(self._counter)
         task = BatchTask(number, batch_seed(self._seed, number), ())
         try:
             task.indices, task.place = self._next_indices()
         except Exception as error:  # wait() raises it
-            task.finish(None, error)
+            task.store(None, error)
         if task.indices is _END_OF_EPOCH:
             return
         self._tasks.append(task)
@@ -430,7 +430,7 @@ class _EpochIterator:
     def _next_indices(self):
         """Return the next list of indices, or the end mark, and the stream's next position."""
         indices, source = next(self._indices, _END_OF_EPOCH), self._loader._source
-        place = None if source is None else source.place()
+        place = None if source is None else source.position()
         return (indices if indices is _END_OF_EPOCH else list(indices)), place
 
     def __iter__(self):
@@ -464,13 +464,13 @@ class _EpochIterator:
             self._pool.wait(task, loader._timeout)
             self._tasks.popleft()
             try:
-                batch = task.value()
+                batch = task.result_or_raise()
             except BaseException:
                 self.over = True
                 self._tasks.clear()
                 raise
             place = task.place
-            self._push_task()
+            self._push_next_task()
         self._given, self._place = self._given + 1, place
         loader._position = self.position()
         return loader._pin_batch(batch)
@@ -485,10 +485,10 @@ class _EpochIterator:
         return len(self._loader)
 
 
-def _length_or_none(of):
+def _length_or_none(source):
     """Return the length of a dataset or sampler, or None."""
     try:
-        return len(of)
+        return len(source)
     except (TypeError, UndefinedError):
         return None
 

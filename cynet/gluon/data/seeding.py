@@ -54,7 +54,7 @@ def sample_generator():
         _thread_state.generator = np.random.default_rng(_thread_state.seed)
     if _thread_state.generator is not None:
         return _thread_state.generator
-    drawn = mx_random.shuffles_drawn()
+    drawn = mx_random.count_shuffle()
     return np.random.default_rng(
         np.random.randint(1 << 31) if drawn is None else _seed_from_parts(*drawn)
     )
@@ -62,7 +62,7 @@ def sample_generator():
 
 def order_generator():
     """Return the generator of the next order: NumPy's global one, or one made from the seed."""
-    drawn = mx_random.shuffles_drawn()
+    drawn = mx_random.count_shuffle()
     return np.random if drawn is None else np.random.RandomState(_seed_from_parts(*drawn))
 
 

@@ -259,7 +259,7 @@ def is_stream(dataset: Any) -> bool:
     return hasattr(dataset, "__iter__") and not has_indices
 
 
-class StreamSample:
+class NumberedSample:
     """A sample of a stream with its number, which errors show in place of an index."""
 
     __slots__ = ("number", "value")
@@ -272,7 +272,7 @@ class StreamSample:
 
 
 class SampleTransforms:
-    """Replaces a stream in workers: ``self[sample]`` applies the transforms to a StreamSample."""
+    """Replaces a stream in workers: ``self[sample]`` applies the transforms to a NumberedSample."""
 
     def __init__(self, functions):
         self._functions = functions
@@ -299,9 +299,9 @@ class StreamSampler:
         self._origin = stream._source if type(stream) is IterableDataset else stream
         methods = "state_dict", "load_state_dict"
         self.can_seek = all(hasattr(self._origin, name) for name in methods)
-        self._start, self._moved = self.place(), False
+        self._start, self._moved = self.position(), False
 
-    def begin(self, epoch, place, number):
+    def begin_iteration(self, epoch, place, number):
         """Prepare the next iteration: from the position `place`, whose first sample has the index
         `number`, or from the beginning."""
         if hasattr(self._origin, "set_epoch"):
@@ -311,7 +311,7 @@ class StreamSampler:
             self._moved = True
         self._first = number
 
-    def place(self):
+    def position(self):
         """Return the stream's position, or None if it is not seekable."""
         return copy.deepcopy(self._origin.state_dict()) if self.can_seek else None
 
@@ -326,7 +326,7 @@ class StreamSampler:
             except Exception as error:
                 where = f"DataLoader: in the stream, at sample {number}"
                 raise loop_error(error, f"{describe_error(error)} ({where})") from error
-            yield StreamSample(number, value)
+            yield NumberedSample(number, value)
             number += 1
 
     def __len__(self):

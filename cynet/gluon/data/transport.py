@@ -29,7 +29,7 @@ def load_pickled(content):
     return pickle.loads(content)
 
 
-class _ArrayPart:
+class _PackedArray:
     """Describes an array in a message: offset in the memory block, shape, dtype."""
 
     __slots__ = ("dtype", "is_numpy", "offset", "shape")
@@ -38,7 +38,7 @@ class _ArrayPart:
         self.offset, self.shape, self.dtype, self.is_numpy = offset, shape, dtype, is_numpy
 
     def __reduce__(self):
-        return _ArrayPart, (self.offset, self.shape, self.dtype, self.is_numpy)
+        return _PackedArray, (self.offset, self.shape, self.dtype, self.is_numpy)
 
 
 def pack_batch(batch, numpy_stays=True):
@@ -52,12 +52,12 @@ def pack_batch(batch, numpy_stays=True):
     """
     arrays, size = [], 0
 
-    def replace(value, is_numpy=numpy_stays):
+    def pack_value(value, is_numpy=numpy_stays):
         nonlocal size
         if isinstance(value, BaseSparseNDArray):
             values, structure = value.parts()
-            parts = [replace(values), *(replace(each, True) for each in structure)]
-            return _SparsePart(value.stype, value.shape, parts)
+            parts = [pack_value(values), *(pack_value(each, True) for each in structure)]
+            return _PackedSparse(value.stype, value.shape, parts)
         if isinstance(value, NDArray):
             value, is_numpy = value.host_copy(), False
         if isinstance(value, np.ndarray) and (
@@ -65,12 +65,12 @@ def pack_batch(batch, numpy_stays=True):
         ):
             value = np.ascontiguousarray(value)
             arrays.append((size, value))
-            out = _ArrayPart(size, value.shape, value.dtype, is_numpy)
+            out = _PackedArray(size, value.shape, value.dtype, is_numpy)
             size += -(-value.nbytes // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES
             return out
-        return _map_nested(value, replace)
+        return _map_nested(value, pack_value)
 
-    structure = bytes(ForkingPickler.dumps(replace(batch)))
+    structure = bytes(ForkingPickler.dumps(pack_value(batch)))
     if not _HAS_MEMFD or size <= _MAX_INLINE_BYTES:
         block = bytearray(size)
         for offset, value in arrays:
@@ -88,8 +88,8 @@ def pack_batch(batch, numpy_stays=True):
     return structure, size, number
 
 
-class _SparsePart:
-    """Describes a sparse array in a message: values, then indices, as `_ArrayPart`s."""
+class _PackedSparse:
+    """Describes a sparse array in a message: values, then indices, as `_PackedArray`s."""
 
     __slots__ = ("parts", "shape", "stype")
 
@@ -97,7 +97,7 @@ class _SparsePart:
         self.stype, self.shape, self.parts = stype, shape, parts
 
     def __reduce__(self):
-        return _SparsePart, (self.stype, self.shape, self.parts)
+        return _PackedSparse, (self.stype, self.shape, self.parts)
 
 
 def send_batch(connection, header, content):
@@ -129,8 +129,8 @@ def unpack_batch(content):
     """Rebuild a batch with NDArrays; errors from unpickling a user's objects pass through."""
     structure, block = content
 
-    def restore(value):
-        if isinstance(value, _ArrayPart):
+    def unpack_value(value):
+        if isinstance(value, _PackedArray):
             count = int(np.prod(value.shape, dtype=np.int64))
             found = np.frombuffer(block, value.dtype, count, value.offset).reshape(value.shape)
             if value.is_numpy:
@@ -140,22 +140,22 @@ def unpack_batch(content):
             if isinstance(block, mmap.mmap) and count:
                 return nd.from_numpy(found)
             return host_array(found)
-        if isinstance(value, _SparsePart):
-            values, *structure = map(restore, value.parts)
+        if isinstance(value, _PackedSparse):
+            values, *structure = map(unpack_value, value.parts)
             *indptr, indices = structure
             return make_sparse(value.stype, value.shape, values, indices, *indptr)
-        return _map_nested(value, restore)
+        return _map_nested(value, unpack_value)
 
-    return restore(load_pickled(structure))
+    return unpack_value(load_pickled(structure))
 
 
-def _map_nested(value, of_each):
-    """Apply `of_each` to the parts of a list, tuple or dict; return other values unchanged."""
+def _map_nested(value, function):
+    """Apply `function` to the parts of a list, tuple or dict; return other values unchanged."""
     if isinstance(value, dict):
-        return type(value)((key, of_each(each)) for key, each in value.items())
+        return type(value)((key, function(each)) for key, each in value.items())
     if isinstance(value, tuple):
-        parts = [of_each(each) for each in value]
+        parts = [function(each) for each in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     if isinstance(value, list):
-        return [of_each(each) for each in value]
+        return [function(each) for each in value]
     return value

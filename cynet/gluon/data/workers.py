@@ -52,10 +52,10 @@ class BatchTask:
         self.future = None  # Future of a worker thread
         self.is_done, self.result, self.error = False, None, None
 
-    def finish(self, result, error=None):
+    def store(self, result, error=None):
         self.is_done, self.result, self.error = True, result, error
 
-    def value(self):
+    def result_or_raise(self):
         if self.error is not None:
             raise self.error
         return self.result
@@ -131,7 +131,7 @@ class WorkerProcesses:
 
     def push(self, task):
         """Send a task to the worker that has the fewest tasks."""
-        self._check_in_sync()
+        self._check_pipes_in_sync()
         if not self._pipes:
             raise StateError(_WORKER_ENDED_TEXT)
         k = min(range(len(self._tasks)), key=lambda i: len(self._tasks[i]))
@@ -144,7 +144,7 @@ class WorkerProcesses:
             self._fail_tasks_of(k)
         self._is_in_sync = True
 
-    def _check_in_sync(self):
+    def _check_pipes_in_sync(self):
         if not self._is_in_sync:
             raise StateError(
                 "DataLoader: an interruption has left its workers in the middle of a batch; a new"
@@ -155,7 +155,7 @@ class WorkerProcesses:
         """Receive results until `task` is done."""
         until = None if timeout is None else time.monotonic() + timeout
         while not task.is_done:
-            self._check_in_sync()
+            self._check_pipes_in_sync()
             if not self._pipes:
                 raise StateError(_WORKER_ENDED_TEXT)
             left = None if until is None else max(0.0, until - time.monotonic())
@@ -187,15 +187,15 @@ class WorkerProcesses:
             return
         task = self._tasks[k].popleft()
         if error is not None:
-            task.finish(None, decode_error(error))
+            task.store(None, decode_error(error))
             return
         try:
             batch = unpack_batch(content)
         except Exception as raised:  # raised by the user's unpickling
             where = f"in the batch of samples {shown(list(task.indices))}, which a worker has sent"
-            task.finish(None, loop_error(raised, f"{describe_error(raised)} (DataLoader: {where})"))
+            task.store(None, loop_error(raised, f"{describe_error(raised)} (DataLoader: {where})"))
             return
-        task.finish(batch)
+        task.store(batch)
 
     def _fail_tasks_of(self, k):
         """Fail the tasks of a worker that died, since no other worker has its dataset."""
@@ -214,7 +214,7 @@ class WorkerProcesses:
             f" samples {shown(first)}"
         )
         for task in tasks:
-            task.finish(None, error)
+            task.store(None, error)
         tasks.clear()
 
     def is_usable(self):
@@ -275,7 +275,7 @@ class WorkerThreads:
                 f" timeout={timeout} seconds"
             )
         if not task.is_done:  # the pool was closed before it ran
-            task.finish(None, StateError(_WORKER_ENDED_TEXT))
+            task.store(None, StateError(_WORKER_ENDED_TEXT))
 
     def is_usable(self):
         """Return whether the threads accept tasks."""
@@ -293,4 +293,4 @@ def _make_batch(task, dataset, batchify):
             found = fetch_samples(dataset, task.indices, batchify), None
     except BaseException as error:  # wait() raises it
         found = None, error
-    task.finish(*found)
+    task.store(*found)

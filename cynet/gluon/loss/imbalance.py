@@ -10,11 +10,11 @@ from .base import Loss, _apply_weighting, _reshape_like
 __all__ = ["DiceLoss", "SigmoidFocalLoss", "SoftmaxFocalLoss"]
 
 
-def _check_nonnegative(of, name, value, maximum=float("inf")):
+def _check_nonnegative(loss, name, value, maximum=float("inf")):
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= maximum:
         limits = "of 0 or more" if maximum == float("inf") else f"from 0 to {maximum:g}"
         raise ArgumentError(
-            f"{type(of).__name__}: {name} must be a number {limits}, got {shown(value)}"
+            f"{type(loss).__name__}: {name} must be a number {limits}, got {shown(value)}"
         )
 
 

@@ -13,7 +13,7 @@ from ..block import HybridBlock
 from ..errors import MismatchError
 from ..parameter import Parameter
 from ..parameter.parameter_dict import brief_list
-from ..parameter.shapes import has_sizes
+from ..parameter.shapes import has_known_sizes
 from ..rnn import RecurrentCell
 
 __all__ = ["WeightDrop", "WeightNorm"]
@@ -26,24 +26,24 @@ class CompanionParameter(Parameter):
     ----------
     name : str
     weight : Parameter
-    sized : callable
+    shape_rule : callable
         Gives its shape for the weight's.
-    first : callable
+    value_rule : callable
         Gives its values for an NDArray, the weight.
     **kwargs
         Arguments of Parameter.
     """
 
-    def __init__(self, name, weight, sized, first, **kwargs):
+    def __init__(self, name, weight, shape_rule, value_rule, **kwargs):
         super().__init__(name, allow_deferred_init=True, dtype=weight.dtype, **kwargs)
-        self._weight, self._sized, self._first = weight, sized, first
-        if has_sizes(weight.shape):
-            self.shape = sized(weight.shape)
+        self._weight, self._sized, self._first = weight, shape_rule, value_rule
+        if has_known_sizes(weight.shape):
+            self.shape = shape_rule(weight.shape)
 
     def _create_arrays(self, init, contexts, default_init, values):
         if values is None and self._weight._data is None:
             return  # the weight is not initialized yet
-        if has_sizes(self._weight.shape):
+        if has_known_sizes(self._weight.shape):
             self.shape = self._sized(self._weight.shape)
             self._var = self._weight._var = None  # cached variables have unknown shapes
         if values is None:
@@ -72,8 +72,8 @@ class WeightRule:
         values = dict(values)
         for name, param in self.params.items():
             more = [values.pop(f"{name}_{extra}") for extra in self.extras]
-            if has_sizes(param.shape):  # unknown shapes are inferred without the rule
-                values[name] = self.compute(F, values[name], *more)
+            if has_known_sizes(param.shape):  # unknown shapes are inferred without the rule
+                values[name] = self.compute_weight(F, values[name], *more)
         return values
 
 
@@ -112,7 +112,7 @@ class ComputedWeights(HybridBlock):
             for name, param in rule.params.items():
                 beside = [layer._reg_params[f"{name}_{extra}"] for extra in rule.extras]
                 arrays = [each.list_data() for each in (param, *beside)]
-                param.set_data(rule.compute(nd, *(each[0] for each in arrays)))
+                param.set_data(rule.compute_weight(nd, *(each[0] for each in arrays)))
         for name in rule.params:
             for extra in rule.extras:
                 beside = layer._reg_params.pop(f"{name}_{extra}")
@@ -149,10 +149,10 @@ def matching_parameters(wrapper, layer, pattern):
     return names
 
 
-def add_companion(layer, name, extra, sized, first, **kwargs):
+def add_companion(layer, name, extra, shape_rule, value_rule, **kwargs):
     """Add a second parameter ``name_extra`` for a layer's parameter `name`."""
     weight = layer._reg_params[name]
-    made = CompanionParameter(f"{weight.name}_{extra}", weight, sized, first, **kwargs)
+    made = CompanionParameter(f"{weight.name}_{extra}", weight, shape_rule, value_rule, **kwargs)
     layer._params._params[made.name] = made
     made._is_listed = True
     setattr(layer, f"{name}_{extra}", made)
@@ -176,7 +176,7 @@ class _WeightNormRule(WeightRule):
         super().__init__(layer, names)
         self.dim = dim
 
-    def compute(self, F, weight, norms):
+    def compute_weight(self, F, weight, norms):
         return F.broadcast_mul(weight, F.broadcast_div(norms, self.norms(F, weight)))
 
     def norms(self, F, weight):
@@ -184,11 +184,11 @@ class _WeightNormRule(WeightRule):
         axes = {} if self.dim is None else {"axis": self.dim, "exclude": True}
         return F.sqrt(F.sum(F.square(weight), keepdims=True, **axes))
 
-    def initial_lengths(self, weight):
+    def initial_norms(self, weight):
         """Return the initial values of `g`, the norms of the weight's slices."""
         return self.norms(nd, weight)
 
-    def lengths_shape(self, shape):
+    def norms_shape(self, shape):
         """Return the shape of `g` for a weight's shape."""
         return tuple(n if i == self.dim else 1 for i, n in enumerate(shape))
 
@@ -235,7 +235,7 @@ class WeightNorm(ComputedWeights):
         super().__init__(layer, names)
         rule = _WeightNormRule(layer, names, dim)
         for each in names:
-            add_companion(layer, each, "g", rule.lengths_shape, rule.initial_lengths)
+            add_companion(layer, each, "g", rule.norms_shape, rule.initial_norms)
         self._set_weight_rule(rule)
 
 
@@ -244,7 +244,7 @@ class _WeightDropRule(WeightRule):
         super().__init__(layer, names)
         self.rate, self.axes = rate, axes
 
-    def compute(self, F, weight):
+    def compute_weight(self, F, weight):
         return F.Dropout(weight, p=self.rate, axes=self.axes) if self.rate else weight
 
 

@@ -200,14 +200,14 @@ def _set_default_axes(init, axes):
     def init_with_defaults(self, *args, **kwargs):
         init(self, *args, **kwargs)
 
-    def default(parameter):
+    def axes_default(parameter):
         if parameter.name == "layout":
             return CHANNELS_FIRST[axes]
         one = parameter.default
         return (one,) * axes if parameter.name in _SPATIAL_ARGUMENTS and axes > 1 else one
 
     signature = inspect.signature(init)
-    parameters = [p.replace(default=default(p)) for p in signature.parameters.values()]
+    parameters = [p.replace(default=axes_default(p)) for p in signature.parameters.values()]
     init_with_defaults.__signature__ = signature.replace(parameters=parameters)
     return init_with_defaults
 

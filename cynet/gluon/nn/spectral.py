@@ -116,7 +116,7 @@ class _SpectralRule(WeightRule):
         super().__init__(layer, names)
         self.dim, self.times, self.eps = dim, times, eps
 
-    def compute(self, F, weight, u, v):
+    def compute_weight(self, F, weight, u, v):
         settings = {"dim": self.dim, "times": self.times, "eps": self.eps}
         return F.Custom(weight, u, v, op_type=_OPERATOR_NAME, **settings)[0]
 

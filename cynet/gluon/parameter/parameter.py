@@ -26,7 +26,7 @@ from .arrays import ParameterArrays
 from .contexts import context_list, device_indices
 from .initialize import fill_array
 from .rows import RowSparseData
-from .shapes import check_shape, has_sizes, merge_shapes
+from .shapes import check_shape, has_known_sizes, merge_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 tensor_types = (nd.NDArray, sym.Symbol)
 _finish_lock = threading.RLock()  # held while a deferred initialization is completed
 DEFAULT_INITIALIZER = initializer.Uniform()  # the default initializer of weights, of scale 0.07
-_GRAD_REQS = ("write", "add", "null")
+_GRAD_REQS = ("write", "add", "null")  # values of grad_req
 _ARRAY_METHODS = ("data", "list_data", "grad", "list_grad", "_check_and_get")  # see _is_builtin
 
 
@@ -266,7 +266,7 @@ class Parameter(ParameterArrays, RowSparseData):
         contexts = context_list(ctx)
         if init is None:
             init = default_init if self.init is None else self.init
-        if not has_sizes(self._shape):
+        if not has_known_sizes(self._shape):
             if not self._allow_deferred_init:
                 raise ArgumentError(
                     f"parameter '{self.name}' cannot be initialized: its shape {self._shape} is"
@@ -287,7 +287,7 @@ class Parameter(ParameterArrays, RowSparseData):
                 self._create_arrays(*self._deferred_init)
 
     def _create_arrays(self, init, contexts, default_init, values):
-        if not has_sizes(self._shape):
+        if not has_known_sizes(self._shape):
             raise MismatchError(
                 f"parameter '{self.name}' cannot be made: its shape {self._shape} is unknown"
                 " still; say in_units, in_channels or the like"

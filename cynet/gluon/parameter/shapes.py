@@ -33,7 +33,7 @@ def shape_is_known(shape):
     return len(shape) > 0 and all(n > 0 for n in shape)
 
 
-def has_sizes(shape):
+def has_known_sizes(shape):
     """Return whether all dimensions are greater than 0, so that the array can be created."""
     return shape_is_known(shape) and 0 not in shape
 

@@ -13,6 +13,6 @@ def returns_arrays(func):
 _NUMPY_MODULE = f"{ndarray.__name__.partition('.')[0]}.numpy"
 
 
-def to_thread_array_class(state):
+def to_active_array_class(state):
     """Convert a state to an array of mx.np if the thread uses mx.np's arrays."""
     return state.as_np_ndarray() if uses_np_arrays() and isinstance(state, NDArray) else state

@@ -9,7 +9,7 @@ from ...base.errors import ArgumentError, UndefinedError, shown
 from ...symbol import Symbol
 from ..block import Block, HybridBlock
 from ..errors import MismatchError
-from .begin_state import returns_arrays, to_thread_array_class
+from .begin_state import returns_arrays, to_active_array_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,7 +158,7 @@ class RecurrentCell(Block):
                 settings.pop("__layout__", None)  # arrays have neither names nor attributes
             else:
                 settings["name"] = f"{self._prefix}begin_state_{self._init_counter}"
-            states.append(to_thread_array_class(func(**settings)))
+            states.append(to_active_array_class(func(**settings)))
         return states
 
     def _initial_states(self, F, begin_state, inputs, batch_size):

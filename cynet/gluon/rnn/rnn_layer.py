@@ -14,7 +14,7 @@ from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..block import HybridBlock
 from ..errors import MismatchError
-from .begin_state import returns_arrays, to_thread_array_class
+from .begin_state import returns_arrays, to_active_array_class
 from .cells import GRUCell, LSTMCell, LSTMPCell, RNNCell
 from .modifiers import DropoutCell
 from .stacks import BidirectionalCell, HybridSequentialRNNCell
@@ -171,7 +171,7 @@ class _RNNLayer(HybridBlock):
                 settings.pop("__layout__", None)
             else:
                 settings["name"] = f"{self.prefix}h0_{i}"
-            states.append(to_thread_array_class(func(**settings)))
+            states.append(to_active_array_class(func(**settings)))
         return states
 
     def _cell_maker(self):

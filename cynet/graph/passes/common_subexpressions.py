@@ -44,10 +44,10 @@ def share_subexpressions(graph: Graph) -> Graph:
 def _is_mergeable(step: Step) -> bool:
     if not depends_on_inputs_only(step) or any(v.kind == OUTPUT for v in step.out_data):
         return False
-    return not step.prop.differentiable or _takes_gradient(step)
+    return not step.prop.differentiable or _reads_output_gradient(step)
 
 
-def _takes_gradient(step: Step) -> bool:
+def _reads_output_gradient(step: Step) -> bool:
     """Return False for a loss, whose backward ignores the gradient of its output."""
     n_out, n_in = len(step.out_data), len(step.in_data)
     ids = list(range(2 * n_out + n_in))

@@ -10,7 +10,7 @@ Members are
   broadcast along the leading or the trailing axes;
 - steps that convert integers of 8 bits to floats or back: the loops between them read and write
   bytes;
-- steps that split or join arrays by rows (`pieces`): the loops then read or write the rows in
+- steps that split or join arrays by rows (`moved_parts`): the loops then read or write the rows in
   place.
 
 What is sooner computed than read (`Traits.sooner_computed`: floats of bytes) is computed by each
@@ -55,7 +55,7 @@ def fuse_chains(graph: Graph) -> Graph:
     copies = copy_steps_into_readers(graph)
     touching = _steps_by_root(graph.steps)
     sections = [
-        _StepGroups(steps, copies).run()
+        _StepGroups(steps, copies).build_groups()
         for steps in (graph.steps[: graph.n_forward], graph.steps[graph.n_forward :])
     ]
     if all(len(group) == 1 for groups in sections for group in groups):
@@ -121,7 +121,7 @@ class _StepGroups:
         self.together = [[i] for i in range(len(steps))]
         self.above = [0] * len(steps)
 
-    def run(self) -> list[list[ChainMember]]:
+    def build_groups(self) -> list[list[ChainMember]]:
         """Return the groups, lists of Members, in an order in which they may run."""
         users: dict[Value, list[int]] = {}  # root -> indices of the members that access it
         for i, member in enumerate(self.members):
@@ -143,7 +143,7 @@ class _StepGroups:
                 if a == b or a in apart:
                     continue
                 if self._can_merge(a, b, i):
-                    self._merge(min(a, b), max(a, b))
+                    self._merge_groups(min(a, b), max(a, b))
                     apart.clear()
                 else:
                     apart.add(a)
@@ -158,7 +158,7 @@ class _StepGroups:
         """Return whether groups `a` and `b` can be merged."""
         return (
             now - min(a, b) < MAX_STEPS
-            and self.members[a].group.fits(self.members[b].group)
+            and self.members[a].group.can_merge_with(self.members[b].group)
             and not self._has_path(a, b)
             and not self._has_path(b, a)
         )
@@ -168,11 +168,11 @@ class _StepGroups:
         outside = {self._find_group(j) for i in self.together[b] for j in self.before[i]} - {a, b}
         return any(_shift_bits(self.above[group], group - a) >> MAX_STEPS & 1 for group in outside)
 
-    def _merge(self, a: int, b: int) -> None:
+    def _merge_groups(self, a: int, b: int) -> None:
         self.parent[b] = a
         del self.groups[bisect_left(self.groups, b)]
         self.together[a] = sorted(self.together[a] + self.together[b])
-        self.members[a].group.add(self.members[b].group)
+        self.members[a].group.absorb(self.members[b].group)
         both = 1 << MAX_STEPS | 1 << MAX_STEPS + b - a
         above = (self.above[a] | _shift_bits(self.above[b], b - a)) & ~both
         self.above[a] = above
@@ -232,7 +232,7 @@ def _dependencies(steps: list[Step]) -> list[set[int]]:
         for value in step.read():
             reads.setdefault(value.root, []).append(i)
         # steps with effects keep their order: random streams are counted along it
-        if _has_effects(step):
+        if _has_side_effects(step):
             if effect is not None:
                 before[i].add(effect)
             effect = i
@@ -240,7 +240,7 @@ def _dependencies(steps: list[Step]) -> list[set[int]]:
     return before
 
 
-def _has_effects(step: Step) -> bool:
+def _has_side_effects(step: Step) -> bool:
     """Return whether a step draws random numbers or may have other side effects."""
     shapes = [v.shape for v in (step.origin or step).in_data]
     ask = step.prop.forward_resource if step.direction == FORWARD else step.prop.backward_resource

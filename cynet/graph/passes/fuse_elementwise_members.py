@@ -70,7 +70,7 @@ class ChainGroup:
         self.reads, self.writes = reads, writes
         self.part_reads, self.part_writes = part_reads, part_writes
 
-    def fits(self, other: ChainGroup) -> bool:
+    def can_merge_with(self, other: ChainGroup) -> bool:
         """Return whether both groups can be in one chain: neither may access other rows of a value
         that the other writes."""
         return (
@@ -93,7 +93,7 @@ class ChainGroup:
         """Return the roots of all values that the group reads or writes."""
         return self.reads | self.writes | self.part_reads | self.part_writes
 
-    def add(self, other: ChainGroup) -> None:
+    def absorb(self, other: ChainGroup) -> None:
         """Add another group's members to this group."""
         self.columns = self.columns or other.columns
         self.loops += other.loops
@@ -122,7 +122,7 @@ class ChainMember:
         self.joins = False
         self.dense: frozenset[Value] = frozenset()
 
-    def complete(self) -> ChainMember:
+    def find_accesses(self) -> ChainMember:
         """Fill in the group's accesses and `joins`; returns the member."""
         targets = [loop.target for loop, _ in self.loops]
         operands = [v for loop, _ in self.loops for v in loop.reads if not isinstance(v, float)]
@@ -235,19 +235,19 @@ def chain_member_of(step: Step) -> ChainMember:
             for value in loop.reads:
                 if isinstance(value, float) or prod(value.shape) == prod(loop.target.shape):
                     continue
-                rows = _repeated_rows(value.shape, loop.target.shape)
+                rows = _broadcast_row_layout(value.shape, loop.target.shape)
                 if rows is None or loop.family == "unary":
                     return ChainMember(step)
                 member.rows[value] = rows
     else:
         member.moves = _row_moves(step)
-    return member.complete()
+    return member.find_accesses()
 
 
 def _row_moves(step: Step) -> list[RowMove]:
     """Return the Moves of a step that joins or splits arrays; empty if its pieces are not rows."""
     origin = step.origin or step
-    pieces = step.prop.graph.pieces(step.prop, [v.shape for v in origin.in_data])
+    pieces = step.prop.graph.moved_parts(step.prop, [v.shape for v in origin.in_data])
     moves = []
     for piece in pieces or ():
         source, target = step.in_data[piece.index], step.out_data[piece.to]
@@ -264,7 +264,7 @@ def _row_moves(step: Step) -> list[RowMove]:
     return moves
 
 
-def _repeated_rows(shape: Shape, full: Shape) -> RowLayout | None:
+def _broadcast_row_layout(shape: Shape, full: Shape) -> RowLayout | None:
     """Return the RowLayout of an operand that is broadcast along first or last axes of `full`."""
     size = prod(shape)
     if size == 1:

@@ -37,7 +37,7 @@ def chain_step(members: list[ChainMember], touching: dict[Value, set[Step]]) -> 
     """
     if not any(member.loops for member in members):
         return None
-    return _ChainProgram(members, touching).step()
+    return _ChainProgram(members, touching).build_step()
 
 
 def _writers_by_root(members: list[ChainMember]) -> dict[Value, list[int]]:
@@ -81,25 +81,25 @@ class _ChainProgram:
         self.instead: dict[Value, _Operand] = {}  # root -> a piece of another array holds the value
         self.lines: list[_ProgramLine] = []
 
-    def step(self) -> Step | None:
+    def build_step(self) -> Step | None:
         """Build the chain's Step; None if no chain is possible."""
-        self._join_in_place()
+        self._compute_in_larger_array()
         for position, member in enumerate(self.members):
             for move in member.moves:
                 self._add_move(move, position)
             for loop, add in member.loops:
-                if self._only_copies(loop, add, position):
+                if self._is_skippable_copy(loop, add, position):
                     continue
                 reads = [
                     v if isinstance(v, float) else self._operand(v, member.rows.get(v))
                     for v in loop.reads
                 ]
                 self._add_line(loop.family, loop.functor, reads, self._operand(loop.target), add)
-        self._find_uses()
+        self._index_root_uses()
         registers = self._assign_registers()
         if registers is None or len(self.sources) + len(self.targets) > ARRAYS:
             return None
-        return self._make_program(registers)
+        return self._make_chain_step(registers)
 
     def _is_chain_internal(self, value: Value) -> bool:
         return value.root.kind == TEMP and self.touching[value.root] <= self.inside
@@ -109,11 +109,11 @@ class _ChainProgram:
             return self.instead[value.root]
         return _Operand(value, rows, rows is None and self._is_chain_internal(value))
 
-    def _written_after(self, root: Value, position: int) -> bool:
+    def _is_overwritten(self, root: Value, position: int) -> bool:
         """Return whether a member behind index `position` writes to the memory of `root`."""
         return any(at > position for at in self.written.get(root, ()))
 
-    def _join_in_place(self) -> None:
+    def _compute_in_larger_array(self) -> None:
         """Compute values that are only copied into a larger array directly there, if nothing else
         reads them and their memory is not written afterwards."""
         moved = [move.source.root for member in self.members for move in member.moves]
@@ -133,7 +133,7 @@ class _ChainProgram:
                     and self._is_chain_internal(move.source)
                     and moved.count(root) == 1
                     and root not in parted
-                    and not self._written_after(root, position)
+                    and not self._is_overwritten(root, position)
                 ):
                     self.instead[root] = _Operand(move.target, move.target_rows, False)
 
@@ -142,7 +142,7 @@ class _ChainProgram:
         if move.target_rows is None and not move.add and self._is_chain_internal(move.target):
             read = (move.source.root, source.value.root)
             if len(self.written[move.target.root]) == 1 and not any(
-                self._written_after(root, position) for root in read
+                self._is_overwritten(root, position) for root in read
             ):
                 self.instead[move.target.root] = source  # read in place
                 return
@@ -150,7 +150,7 @@ class _ChainProgram:
         if source != target:
             self._add_line("unary", "identity", [source], target, move.add)
 
-    def _only_copies(self, loop: Loop, add: bool, position: int) -> bool:
+    def _is_skippable_copy(self, loop: Loop, add: bool, position: int) -> bool:
         """Return whether the loop only copies an array to a private one that is read there."""
         source, target = loop.reads[0], loop.target
         if (
@@ -163,7 +163,7 @@ class _ChainProgram:
         ):
             return False
         operand = self._operand(source)
-        if any(self._written_after(root, position) for root in (source.root, operand.value.root)):
+        if any(self._is_overwritten(root, position) for root in (source.root, operand.value.root)):
             return False
         self.instead[target.root] = operand
         return True
@@ -178,7 +178,7 @@ class _ChainProgram:
     ) -> None:
         self.lines.append(_ProgramLine(family, functor, reads, target, add))
 
-    def _find_uses(self) -> None:
+    def _index_root_uses(self) -> None:
         """Find the first and last line of each root, the inputs, and the outputs with requests."""
         self.first: dict[Value, int] = {}
         self.last: dict[Value, int] = {}
@@ -242,7 +242,7 @@ class _ChainProgram:
             and self.last_read[source] <= self.first_write[target]
         ]
 
-    def _make_program(self, registers: dict[Value, int]) -> Step:
+    def _make_chain_step(self, registers: dict[Value, int]) -> Step:
         number = {root: i for i, root in enumerate((*self.sources, *self.targets))}
 
         def operand(each: _Operand | float) -> Memory | Register | float:

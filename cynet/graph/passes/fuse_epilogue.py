@@ -124,7 +124,7 @@ class _Fusion:
         found = []
         for value, other in (add.in_data, add.in_data[::-1]):
             layer = self.writer.get(value)
-            if layer is not None and self._may_add(layer, value, other, add):
+            if layer is not None and self._may_accumulate(layer, value, other, add):
                 found.append((self.position[layer], layer, other))
         if found:
             layer, other = max(found, key=lambda each: each[0])[1:]
@@ -150,7 +150,7 @@ class _Fusion:
         self.writer[step.out_data[0]] = step
         self.gone.add(follower)
 
-    def _may_add(self, layer: Step, value: Value, other: Value, add: Step) -> bool:
+    def _may_accumulate(self, layer: Step, value: Value, other: Value, add: Step) -> bool:
         """Return whether `layer`, instead of `add`, may add its output `value` to `other`."""
         out, at = add.out_data[0], self.position[layer]
         if _call_epilogue_hook(self.graph, layer, SUM) is None:
@@ -177,7 +177,7 @@ class _Fusion:
         """Let `layer` add to `target` and apply the activation after the sum, if there is one."""
         out, joined = add.out_data[0], None
         behind = self.readers.get(out, [])
-        if len(behind) == 1 and self._may_delay(behind[0], add):
+        if len(behind) == 1 and self._can_apply_after_sum(behind[0], add):
             joined = _call_epilogue_hook(self.graph, layer, SUM, behind[0].prop)
         if joined is None:
             joined = _call_epilogue_hook(self.graph, layer, SUM)
@@ -193,7 +193,7 @@ class _Fusion:
         # steps that read `target` before the sum still read the value before the addition
         self.readers[target] = self.readers.get(out, [])
 
-    def _may_delay(self, step: Step, add: Step) -> bool:
+    def _can_apply_after_sum(self, step: Step, add: Step) -> bool:
         return (
             _is_activation(step.prop)
             and step.ctx == add.ctx

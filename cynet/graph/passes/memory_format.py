@@ -54,11 +54,11 @@ class _LayoutPass:
 
     def run(self) -> Graph:
         for step in self.graph.steps:
-            self._visit_step(step)
+            self._convert_step_layout(step)
         self.graph.set_forward(self.steps)
         return self.graph
 
-    def _visit_step(self, step: Step) -> None:
+    def _convert_step_layout(self, step: Step) -> None:
         self._use_columns_as_channels(step)
         self._transpose_weight(step)
         form = self._channels_last_form(step)
@@ -92,7 +92,7 @@ class _LayoutPass:
         """Use the columns as channels if a convolution of one channel has a window as wide as its
         data (the words of a sentence): the bytes have that order already. Return whether it
         applies."""
-        prop = self._columns_form(step)
+        prop = self._columns_as_channels_prop(step)
         if prop is None:
             return
         data, weight = (self._reordered_value(v, False) for v in step.in_data[:2])
@@ -103,18 +103,18 @@ class _LayoutPass:
             move = _ColumnsAsChannels()
             if data.kind != ARG:
                 move.graph = VIEW_HOOKS
-            self.steps.append(self._step(f"{data.name}_columns", move, data, turned))
+            self.steps.append(self._make_step(f"{data.name}_columns", move, data, turned))
             self.ordered[key] = turned
         filters, _, height, width = weight.shape
         turned = self._value_like(weight, "columns", (filters, width, height, 1), False)
         transpose = get_operator("transpose").prop(axes=(0, 3, 2, 1))
-        self.steps.append(self._step(f"{weight.name}_columns", transpose, weight, turned))
+        self.steps.append(self._make_step(f"{weight.name}_columns", transpose, weight, turned))
         step.prop, step.in_data = prop, [self.ordered[key], turned, *step.in_data[2:]]
 
     def _transpose_weight(self, step: Step) -> None:
         """Use channels-last data of the user directly. A step of its own transposes the
         convolution's weight, so that later passes may cache the result."""
-        prop = self.graph.call_hook("weight_first", step)
+        prop = self.graph.call_hook("weight_first_form", step)
         if prop is None:
             return
         weight = self._reordered_value(step.in_data[1], False)
@@ -124,13 +124,13 @@ class _LayoutPass:
             turned = self._value_like(weight, "first", (filters, channels, *size), False)
             axes = (0, len(size) + 1, *range(1, len(size) + 1))
             transpose = get_operator("transpose").prop(axes=axes)
-            self.steps.append(self._step(f"{weight.name}_first", transpose, weight, turned))
+            self.steps.append(self._make_step(f"{weight.name}_first", transpose, weight, turned))
             self.ordered[key] = turned
         step.prop, step.in_data = prop, [step.in_data[0], self.ordered[key], *step.in_data[2:]]
 
-    def _columns_form(self, step: Step) -> Any:
+    def _columns_as_channels_prop(self, step: Step) -> Any:
         shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
-        prop = step.prop.graph.columns_as_channels(step.prop, shapes)
+        prop = step.prop.graph.columns_as_channels_form(step.prop, shapes)
         if prop is None:
             return None
         turned = [(n, width, height, 1) for n, _, height, width in shapes[:2]] + shapes[2:]
@@ -167,7 +167,7 @@ class _LayoutPass:
         # with one channel or one pixel both orders are the same bytes
         if source.kind != ARG and (channels == 1 or all(n == 1 for n in size)):
             prop.graph = VIEW_HOOKS
-        return self._step(f"{source.name}_reorder", prop, source, target)
+        return self._make_step(f"{source.name}_reorder", prop, source, target)
 
     @staticmethod
     def _value_like(value: Value, suffix: str, shape: Shape, channels_last: bool) -> Value:
@@ -175,5 +175,5 @@ class _LayoutPass:
         return Value(f"{value.name}_{suffix}", shape, value.dtype, value.ctx, TEMP, channels_last)
 
     @staticmethod
-    def _step(name: str, prop: Any, source: Value, target: Value) -> Step:
+    def _make_step(name: str, prop: Any, source: Value, target: Value) -> Step:
         return Step(name, prop, source.ctx, FORWARD, [source], [target], [], [WRITE])

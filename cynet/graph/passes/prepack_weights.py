@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..ir import Graph
 
 
-ARRAY_KINDS = (ARG, AUX, CONST)
+ARRAY_KINDS = (ARG, AUX, CONST)  # values that exist before a run
 
 
 def pack_weights(graph: Graph) -> Graph:

@@ -104,9 +104,9 @@ class _Recomputation:
         self.uses: dict[Value, list[float]] = {}
         self.positions = [float(i) for i in range(len(self.graph.steps))]
         for position, step in zip(self.positions, self.graph.steps):
-            self._note_uses(position, step)
+            self._record_uses(position, step)
 
-    def _note_uses(self, position: float, step: Step) -> None:
+    def _record_uses(self, position: float, step: Step) -> None:
         for value in dict.fromkeys(step.touched()):
             bisect.insort(self.uses.setdefault(value, []), position)
 
@@ -125,7 +125,7 @@ class _Recomputation:
             return
         self.positions[at:at] = made
         for each, step in zip(made, block):
-            self._note_uses(each, step)
+            self._record_uses(each, step)
 
     def recompute_forced(self) -> None:
         """Recompute the nodes with the attribute ``force_mirroring='True'``.
@@ -137,7 +137,7 @@ class _Recomputation:
             if _step_attribute(step, "force_mirroring") != "True" or step not in self.repeatable:
                 continue
             for value in step.out_data:
-                position = self._next_use(value, self.positions[self.graph.n_forward - 1])
+                position = self._next_use_position(value, self.positions[self.graph.n_forward - 1])
                 if value.kind == TEMP and position < inf:
                     self._recompute_value(value, position)
 
@@ -176,7 +176,7 @@ class _Recomputation:
             if candidates and rank > candidates[0][0]:
                 heapq.heappush(candidates, (rank, order, value))
                 continue
-            position = self._next_use(value, index)
+            position = self._next_use_position(value, index)
             cost = self._recompute_cost(value, position)
             if spent + cost <= budget:
                 self._recompute_value(value, position)
@@ -187,7 +187,7 @@ class _Recomputation:
 
     def _recompute_rank(self, value: Value, peak: float) -> float:
         """Return the seconds of recomputation per byte to free `value` at position `peak`."""
-        position = self._next_use(value, peak)
+        position = self._next_use_position(value, peak)
         return (self._recompute_cost(value, position) + self._chain_cost(position)) / nbytes(value)
 
     def _idle_values(self, peak: float, roots: dict[Value, Value]) -> list[Value]:
@@ -201,9 +201,9 @@ class _Recomputation:
             value
             for value, *others in across.values()
             if not others
-            and self._may_repeat(value)
+            and self._can_recompute(value)
             and peak not in self.uses[value]
-            and self._next_use(value, peak) >= backward
+            and self._next_use_position(value, peak) >= backward
             and nbytes(value)
         ]
         return sorted(idle, key=lambda value: self.uses[value][0])
@@ -213,11 +213,11 @@ class _Recomputation:
         self._collect_steps(value, position, plan)
         return sum(map(seconds, plan))
 
-    def _may_repeat(self, value: Value) -> bool:
+    def _can_recompute(self, value: Value) -> bool:
         base = self.base.get(value, value)
         return base in self.producer and self.producer[base] in self.repeatable
 
-    def _next_use(self, value: Value, position: float) -> float:
+    def _next_use_position(self, value: Value, position: float) -> float:
         uses = self.uses.get(value, ())
         return next(iter(uses[bisect.bisect_right(uses, position) :]), inf)
 

@@ -24,11 +24,11 @@ __device__ inline double rounded_product(double a, double b) { return __dmul_rn(
 __device__ inline float rounded_sum(float a, float b) { return __fadd_rn(a, b); }
 __device__ inline double rounded_sum(double a, double b) { return __dadd_rn(a, b); }
 }  // namespace cynet
-#define CYNET_MUL(a, b) cynet::rounded_product(a, b)
-#define CYNET_ADD(a, b) cynet::rounded_sum(a, b)
+#define CYNET_MUL(a, b) cynet::rounded_product(a, b)  // no fused multiply-add
+#define CYNET_ADD(a, b) cynet::rounded_sum(a, b)  // no fused multiply-add
 #else
-#define CYNET_MUL(a, b) ((a) * (b))
-#define CYNET_ADD(a, b) ((a) + (b))
+#define CYNET_MUL(a, b) ((a) * (b))  // no fused multiply-add
+#define CYNET_ADD(a, b) ((a) + (b))  // no fused multiply-add
 #endif
 
 namespace cynet {
@@ -49,7 +49,7 @@ CYNET_XINLINE float log_float(float x) {
 }
 
 // Cosine and sine of a whole turn times word / 2**32.
-CYNET_XINLINE void cos_sin(uint32_t word, float* cosine, float* sine) {
+CYNET_XINLINE void cos_sin_of_word(uint32_t word, float* cosine, float* sine) {
   const uint32_t quarter = (word + 0x20000000u) >> 30;
   const float angle = CYNET_MUL((float)(int32_t)(word - (quarter << 30)), 1.4629180792671596e-9f);
   const float q = CYNET_MUL(angle, angle);

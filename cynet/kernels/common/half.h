@@ -8,14 +8,14 @@
 // CYNET_XINLINE: always inlined, so a loop and the functions it calls are compiled for one CPU
 // level (levels.h); CYNET_XFUNCTION: an ordinary function. Both run in CUDA too.
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define CYNET_XFUNCTION __host__ __device__ inline
-#define CYNET_XINLINE CYNET_XFUNCTION
+#define CYNET_XFUNCTION __host__ __device__ inline  // for CPU and GPU
+#define CYNET_XINLINE CYNET_XFUNCTION  // for CPU and GPU
 #else
-#define CYNET_XFUNCTION inline
+#define CYNET_XFUNCTION inline  // for the CPU alone
 #if defined(_MSC_VER)
-#define CYNET_XINLINE __forceinline
+#define CYNET_XINLINE __forceinline  // always inlined
 #else
-#define CYNET_XINLINE inline __attribute__((always_inline))
+#define CYNET_XINLINE inline __attribute__((always_inline))  // always inlined
 #endif
 #endif
 

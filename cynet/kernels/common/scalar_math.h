@@ -43,7 +43,7 @@ CYNET_XINLINE V expm1_near_zero(V r) {
 
 // x - n ln 2, where n = t - exp_shift is the integer nearest to x / ln 2
 template <typename V>
-CYNET_XINLINE V exp_reduce(V x, V* t) {
+CYNET_XINLINE V reduce_exp_argument(V x, V* t) {
   *t = x * 1.44269504088896341f + exp_shift;
   const V n = *t - exp_shift;
   return (x - n * 0.693359375f) + n * 2.12194440e-4f;
@@ -56,7 +56,7 @@ CYNET_XINLINE float power_of_two(int32_t n) { return bit_cast<float>((n + 127) <
 CYNET_XINLINE float exp_scaled(float x, int32_t extra) {
   float t, c = x > 91.0f ? 91.0f : x;
   c = c < -105.0f ? -105.0f : c;
-  const float p = expm1_near_zero(exp_reduce(c, &t)) + 1.0f;
+  const float p = expm1_near_zero(reduce_exp_argument(c, &t)) + 1.0f;
   const int32_t i = bit_cast<int32_t>(t) - bit_cast<int32_t>(exp_shift) + extra;
   const int32_t first = i >> 1;
   return p * power_of_two(first) * (x < -105.0f ? 0.0f : power_of_two(i - first));
@@ -72,7 +72,7 @@ CYNET_XINLINE V exp_of_nonpositive(V x) {
   V t;
   const auto gone = x < -105.0f;
   const V c = gone ? V{} - 105.0f : x;
-  const V p = expm1_near_zero(exp_reduce(c, &t)) + 1.0f;
+  const V p = expm1_near_zero(reduce_exp_argument(c, &t)) + 1.0f;
   const I n = bit_cast<I>(t) - 0x4b400000;  // the bits of exp_shift
   return p * bit_cast<V>((n + (127 + 64)) << 23) * (gone ? V{} : V{} + 5.42101086e-20f);
 }
@@ -83,7 +83,7 @@ CYNET_XINLINE double exp_of_nonpositive(double x) { return ::exp(x); }
 CYNET_XINLINE float expm1(float x) {
   float t, c = x > 89.0f ? 89.0f : x;  // e^89 is infinity
   c = c < -30.0f ? -30.0f : c;
-  const float p = expm1_near_zero(exp_reduce(c, &t));
+  const float p = expm1_near_zero(reduce_exp_argument(c, &t));
   const float half = power_of_two(bit_cast<int32_t>(t) - bit_cast<int32_t>(exp_shift) - 1);
   const float y = 2.0f * (half * p + (half - 0.5f));
   return p == x ? x : y;  // x is small, or -0
@@ -101,7 +101,7 @@ CYNET_XINLINE T sigmoid(T x) {
 CYNET_XINLINE float tanh(float x) {
   float t;
   const float a = std::fabs(x), c = a > 10.0f ? 10.0f : a;
-  const float p = expm1_near_zero(exp_reduce(c + c, &t));
+  const float p = expm1_near_zero(reduce_exp_argument(c + c, &t));
   const float power = power_of_two(bit_cast<int32_t>(t) - bit_cast<int32_t>(exp_shift));
   const float e = power * p + (power - 1.0f);
   return std::copysign(e / (e + 2.0f), x);
@@ -145,7 +145,7 @@ CYNET_XINLINE float log_near_one(float f, float n) {
 }
 
 // x = (1 + f) 2^n with 1 + f within [sqrt(1/2), sqrt(2)), for positive finite x
-CYNET_XINLINE float log_reduce(float x, float* n) {
+CYNET_XINLINE float reduce_log_argument(float x, float* n) {
   const bool tiny = x < 1.17549435e-38f;
   const float scaled = tiny ? x * 8388608.0f : x;
   const int32_t bits = bit_cast<int32_t>(scaled) - root_half_bits;
@@ -162,21 +162,21 @@ CYNET_XINLINE float log_special_case(float x, float y) {
 
 CYNET_XINLINE float log(float x) {
   float n;
-  const float f = log_reduce(x, &n);
+  const float f = reduce_log_argument(x, &n);
   return log_special_case(x, log_near_one(f, n));
 }
 CYNET_XINLINE double log(double x) { return ::log(x); }
 
 CYNET_XINLINE float log2(float x) {
   float n;
-  const float f = log_reduce(x, &n);
+  const float f = reduce_log_argument(x, &n);
   return log_special_case(x, log_near_one(f, 0.0f) * 1.44269504088896341f + n);
 }
 CYNET_XINLINE double log2(double x) { return ::log2(x); }
 
 CYNET_XINLINE float log10(float x) {
   float n;
-  const float f = log_reduce(x, &n);
+  const float f = reduce_log_argument(x, &n);
   const float y = log_near_one(f, 0.0f) * 0.43429448190325183f + n * 4.6050389811952137e-6f;
   return log_special_case(x, y + n * 0.301025390625f);
 }
@@ -199,7 +199,7 @@ CYNET_XINLINE double log1p(double x) { return ::log1p(x); }
 // sqrt(2)) by the series of log((1 + s) / (1 - s)), s = (m - 1) / (m + 1).
 CYNET_XINLINE double log2_in_double(float x) {
   float n;
-  const double f = log_reduce(x, &n), s = f / (f + 2.0), z = s * s;
+  const double f = reduce_log_argument(x, &n), s = f / (f + 2.0), z = s * s;
   const double p = horner(z, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3);
   return (p * z * s + s) * 2.8853900817779268 + n;
 }
@@ -236,14 +236,14 @@ CYNET_XINLINE float power(float a, float b) {
 CYNET_XINLINE double power(double a, double b) { return ::pow(a, b); }
 
 // ----- circular functions
-// Polynomials: Cephes, sinf.c and tanf.c, on an argument reduced in double. `has_fast_circular`
+// Polynomials: Cephes, sinf.c and tanf.c, on an argument reduced in double. `can_use_fast_trig`
 // tells where that holds: the multiple of pi / 2 then has at most 20 bits, so that its product with
 // the first 33 bits of pi / 2 is exact. Elsewhere the C library reduces.
 
-CYNET_XINLINE bool has_fast_circular(float x) { return std::fabs(x) < 1048576.0f; }
+CYNET_XINLINE bool can_use_fast_trig(float x) { return std::fabs(x) < 1048576.0f; }
 
 // x - n pi / 2 for the integer n nearest to 2 x / pi; `quarter` is n
-CYNET_XINLINE float circular_reduce(float x, int32_t* quarter) {
+CYNET_XINLINE float reduce_angle(float x, int32_t* quarter) {
   const double wide = x, shift = 6755399441055744.0;  // 1.5 * 2^52
   const double n = (wide * 0.63661977236758134 + shift) - shift;
   *quarter = static_cast<int32_t>(n);
@@ -270,19 +270,19 @@ CYNET_XINLINE float sin_of_quadrant(float r, int32_t quarter) {
 
 CYNET_XINLINE float fast_sin(float x) {
   int32_t quarter;
-  const float r = circular_reduce(x, &quarter);
+  const float r = reduce_angle(x, &quarter);
   return x == 0.0f ? x : sin_of_quadrant(r, quarter);
 }
 
 CYNET_XINLINE float fast_cos(float x) {
   int32_t quarter;
-  const float r = circular_reduce(x, &quarter);
+  const float r = reduce_angle(x, &quarter);
   return sin_of_quadrant(r, quarter + 1);
 }
 
 CYNET_XINLINE float fast_tan(float x) {
   int32_t quarter;
-  const float r = circular_reduce(x, &quarter), z = r * r;
+  const float r = reduce_angle(x, &quarter), z = r * r;
   const float p = horner(z, 9.38540185543e-3f, 3.11992232697e-3f, 2.44301354525e-2f,
                          5.34112807005e-2f, 1.33387994085e-1f, 3.33331568548e-1f);
   const float t = p * z * r + r;

@@ -25,7 +25,7 @@ CYNET_XINLINE double erf(double x) { return ::erf(x); }
 // Inverse of erf on (-1, 1), of size = |y|: the formulas of M. J. Wichura, "Algorithm AS 241: the
 // percentage points of the normal distribution", 1988 (PPND16), then one step of Halley's method
 // for the last digits.
-CYNET_XFUNCTION double erfinv_start(double size) {
+CYNET_XFUNCTION double erfinv_first_guess(double size) {
   double p, q, r;
   if (size <= 0.85) {
     r = 0.180625 - 0.25 * size * size;
@@ -65,7 +65,7 @@ CYNET_XFUNCTION double erfinv(double y) {
     return std::numeric_limits<double>::quiet_NaN();
   }
   const double size = y < 0 ? -y : y;
-  double x = erfinv_start(size);
+  double x = erfinv_first_guess(size);
   // near 1, 1 - erf(x) by erfc keeps the digits that erf loses
   const double miss = size > 0.5 ? (1 - size) - ::erfc(x) : ::erf(x) - size;
   const double step = miss * 0.88622692545275801365 * ::exp(x * x);  // sqrt(pi) / 2
@@ -96,7 +96,7 @@ CYNET_XINLINE bool has_fast_gammaln(float x) { return x >= 0.0f; }
 CYNET_XINLINE float fast_gammaln(float x) {
   const bool small = x < 1.0f, large = x >= 3.0f;
   float n;
-  const float f = log_reduce(x, &n);
+  const float f = reduce_log_argument(x, &n);
   const float l = f + log1p_minus_f(f, n) + (n * 0.693359375f - (large ? 1.0f : 0.0f));
   const float w = 1.0f / x, z = w * w;
   const float q = horner(z, 8.417508418e-4f, -5.952380952e-4f, 7.936507937e-4f, -2.777777778e-3f,

@@ -60,7 +60,7 @@ struct FourierTable {
   bool is_power_of_two() const { return padded == n; }
   int64_t table_size() const { return padded / 2 + 1 + (is_power_of_two() ? 0 : n + padded); }
 
-  void prepare(Complex* memory) {
+  void fill_tables(Complex* memory) {
     roots = memory;
     for (int64_t k = 0; k < padded / 2; ++k) roots[k] = root_of_unity(-1, 2 * k, padded);
     if (is_power_of_two()) return;

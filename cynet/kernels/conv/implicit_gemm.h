@@ -26,8 +26,8 @@ struct ImageShape {
   int64_t batch, groups;
 
   // The number of input rows that an output row sums; floats that hold their offsets.
-  int64_t depth() const { return channels * kernel[0] * kernel[1] * kernel[2]; }
-  int64_t offset_floats() const { return (2 * depth() + 15) / 16 * 16; }
+  int64_t summed_rows() const { return channels * kernel[0] * kernel[1] * kernel[2]; }
+  int64_t offset_floats() const { return (2 * summed_rows() + 15) / 16 * 16; }
   bool is_strided() const { return stride[0] > 1 || stride[1] > 1 || stride[2] > 1; }
   bool needs_copy() const { return is_strided() || pad[0] || pad[1] || pad[2]; }
   // The size of a phase along an axis.
@@ -40,7 +40,7 @@ struct ImageShape {
   int64_t input_size() const { return channels * input_size(0) * input_size(1) * input_size(2); }
   int64_t output_size() const { return filters * out[0] * out[1] * out[2]; }
   // The offset of element (d, h, w) of a channel in the phases.
-  int64_t offset_of(int64_t d, int64_t h, int64_t w) const {
+  int64_t phase_offset(int64_t d, int64_t h, int64_t w) const {
     const int64_t phase = (d % stride[0] * stride[1] + h % stride[1]) * stride[2] + w % stride[2];
     return ((phase * phase_size(0) + d / stride[0]) * phase_size(1) + h / stride[1]) *
                phase_size(2) +
@@ -70,11 +70,11 @@ inline int64_t image_workspace_floats(const ImageShape& s, int threads) {
 // number of threads.
 inline void image_forward(int level, const ImageShape& s, const float* x, const float* w,
                           const float* bias, float* y, bool add, int threads, float* space) {
-  static constexpr decltype(&baseline::image_rows) table[] = CYNET_AT_LEVELS(image_rows);
-  static constexpr decltype(&baseline::copy_image) copies[] = CYNET_AT_LEVELS(copy_image);
+  static constexpr decltype(&baseline::convolve_rows) table[] = CYNET_AT_LEVELS(convolve_rows);
+  static constexpr decltype(&baseline::copy_to_phases) copies[] = CYNET_AT_LEVELS(copy_to_phases);
   const auto run = table[level];
   const auto copy = copies[level];
-  const int64_t units = s.batch * s.groups, rows = s.out[0] * s.out[1], depth = s.depth();
+  const int64_t units = s.batch * s.groups, rows = s.out[0] * s.out[1], depth = s.summed_rows();
   int64_t* offsets = reinterpret_cast<int64_t*>(space);
   float* held = space + s.offset_floats();
   int64_t* offset = offsets;
@@ -83,7 +83,7 @@ inline void image_forward(int level, const ImageShape& s, const float* x, const 
       for (int64_t j = 0; j < s.kernel[1]; ++j)
         for (int64_t k = 0; k < s.kernel[2]; ++k)
           *offset++ = c * s.channel_floats() +
-                      s.offset_of(i * s.dilate[0], j * s.dilate[1], k * s.dilate[2]);
+                      s.phase_offset(i * s.dilate[0], j * s.dilate[1], k * s.dilate[2]);
   const auto unit = [&](int64_t u, const float* image, int64_t begin, int64_t end) {
     const int64_t group = u % s.groups;
     run(s, image, offsets, w + group * s.filters * depth, bias ? bias + group * s.filters : nullptr,

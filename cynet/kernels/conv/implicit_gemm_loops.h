@@ -10,22 +10,22 @@
 constexpr int64_t STRIP_PIXELS = WIDTH * LANES;  // pixels of a tile of sums
 
 // A destination of a strip: its pixels from .. from + n are written at `to` of each filter's plane.
-struct ImagePiece {
+struct StripTarget {
   int64_t from, to, n;
 };
 
-struct ImagePieces {
-  ImagePiece all[STRIP_PIXELS];
+struct StripTargets {
+  StripTarget all[STRIP_PIXELS];
   int64_t count = 0;
 
   // The pixels p .. end of a strip, counted along the image from output row `row` on.
-  ImagePieces(const ImageShape& s, int64_t row, int64_t p, int64_t end) {
+  StripTargets(const ImageShape& s, int64_t row, int64_t p, int64_t end) {
     const int64_t width = s.phase_size(2), out_width = s.out[2];
     for (int64_t at = p; at < end;) {
       const int64_t column = at % width, n = std::min(end - at, width - column);
       const int64_t real = std::min(n, out_width - column);
       const int64_t to = (row + at / width) * out_width + column;
-      const ImagePiece* before = count ? &all[count - 1] : nullptr;
+      const StripTarget* before = count ? &all[count - 1] : nullptr;
       const bool follows =
           before && before->to + before->n == to && before->from + before->n == at - p;
       if (real > 0 && follows) all[count - 1].n += real;
@@ -34,7 +34,7 @@ struct ImagePieces {
     }
   }
 
-  void write(const float* sums, float* plane, float bias, bool add) const {
+  void write_strip(const float* sums, float* plane, float bias, bool add) const {
     for (int64_t i = 0; i < count; ++i) {
       const float* from = sums + all[i].from;
       float* to = plane + all[i].to;
@@ -60,9 +60,9 @@ inline void image_strip_sums(const float* x, const int64_t* offsets, int64_t dep
 typedef void (*ImageSums)(const float*, const int64_t*, int64_t, const float*, int64_t, float*);
 
 template <int R>
-inline ImageSums find_image_sums(int64_t rows, int64_t vectors, bool part) {
+inline ImageSums pick_strip_sums(int64_t rows, int64_t vectors, bool part) {
   if constexpr (R > 1)
-    if (rows < R) return find_image_sums<R - 1>(rows, vectors, part);
+    if (rows < R) return pick_strip_sums<R - 1>(rows, vectors, part);
   if (vectors == 3) return part ? &image_strip_sums<R, 3, true> : &image_strip_sums<R, 3, false>;
   return vectors == 2 ? &image_strip_sums<R, 2, true> : &image_strip_sums<R, 1, true>;
 }
@@ -98,9 +98,9 @@ inline void copy_every_second(const float* from, int64_t step, int64_t n, float*
 }
 
 // The n positions of an axis in one phase: from `from` in the image, from `to` in the phase.
-struct ImagePhase {
+struct PhasePositions {
   int64_t from, to, n;
-  ImagePhase(const ImageShape& s, int axis, int64_t phase) {
+  PhasePositions(const ImageShape& s, int axis, int64_t phase) {
     const int64_t stride = s.stride[axis], pad = s.pad[axis], given = s.input_size(axis);
     from = ((phase - pad) % stride + stride) % stride;
     to = (pad + from) / stride;
@@ -112,7 +112,8 @@ struct ImagePhase {
 };
 
 // Copies the channels begin .. end of an image, padded with zeros, into the phases.
-inline void copy_image(const ImageShape& s, const float* x, int64_t begin, int64_t end, float* to) {
+inline void copy_to_phases(const ImageShape& s, const float* x, int64_t begin, int64_t end,
+                           float* to) {
   const int64_t step = s.stride[2], height = s.input_size(1), width = s.input_size(2);
   const auto copy = step == 1 ? &copy_contiguous : step == 2 ? &copy_every_second : &copy_strided;
   for (int64_t c = begin; c < end; ++c) {
@@ -123,7 +124,7 @@ inline void copy_image(const ImageShape& s, const float* x, int64_t begin, int64
       for (int64_t j = 0; j < s.stride[1]; ++j)
         for (int64_t k = 0; k < step;
              ++k, phase += s.phase_size(0) * s.phase_size(1) * s.phase_size(2)) {
-          const ImagePhase slices(s, 0, i), rows(s, 1, j), line(s, 2, k);
+          const PhasePositions slices(s, 0, i), rows(s, 1, j), line(s, 2, k);
           for (int64_t d = 0; d < slices.n; ++d)
             for (int64_t h = 0; h < rows.n; ++h) {
               const int64_t slice = slices.from + d * s.stride[0];
@@ -137,10 +138,11 @@ inline void copy_image(const ImageShape& s, const float* x, int64_t begin, int64
 }
 
 // Computes the rows begin .. end of all rows of an output; copies its image where that is needed.
-inline void image_rows(const ImageShape& s, const float* x, const int64_t* offsets, const float* w,
-                       const float* bias, float* y, bool add, int64_t begin, int64_t end) {
+inline void convolve_rows(const ImageShape& s, const float* x, const int64_t* offsets,
+                          const float* w, const float* bias, float* y, bool add, int64_t begin,
+                          int64_t end) {
   const int64_t width = s.phase_size(2), height = s.out[1], plane = s.out[0] * s.out[1] * s.out[2];
-  const int64_t depth = s.depth();
+  const int64_t depth = s.summed_rows();
   const int64_t blocks = (s.filters + ROWS - 1) / ROWS;
   float sums[ROWS * STRIP_PIXELS];
   for (int64_t row = begin; row < end;) {
@@ -149,15 +151,15 @@ inline void image_rows(const ImageShape& s, const float* x, const int64_t* offse
     const float* lines = x + (slice * s.phase_size(1) + row % height) * width;
     for (int64_t p = 0; p < length; p += STRIP_PIXELS) {
       const int64_t stop = std::min(p + STRIP_PIXELS, length);
-      const int64_t vectors = vectors_of(stop - p), lanes = stop - p - (vectors - 1) * LANES;
-      const ImagePieces pieces(s, row, p, stop);
+      const int64_t vectors = vector_count(stop - p), lanes = stop - p - (vectors - 1) * LANES;
+      const StripTargets pieces(s, row, p, stop);
       for (int64_t i = 0; i < blocks; ++i) {
         const int64_t first = s.filters * i / blocks, count = s.filters * (i + 1) / blocks - first;
-        find_image_sums<ROWS>(count, vectors, stop - p < STRIP_PIXELS)(
+        pick_strip_sums<ROWS>(count, vectors, stop - p < STRIP_PIXELS)(
             lines + p, offsets, depth, w + first * depth, lanes, sums);
         for (int64_t f = 0; f < count; ++f)
-          pieces.write(sums + f * STRIP_PIXELS, y + (first + f) * plane, bias ? bias[first + f] : 0,
-                       add);
+          pieces.write_strip(sums + f * STRIP_PIXELS, y + (first + f) * plane,
+                             bias ? bias[first + f] : 0, add);
       }
     }
     row += rows;

@@ -47,7 +47,7 @@ ctypedef int (*convolution_weights_t)(void**, void*, int, const void*, const voi
 ctypedef int (*matmul_t)(void**, void*, const void*, const void*, const void*, const void*,
                          const void*) noexcept nogil
 
-cdef struct Library:
+cdef struct DnnlFunctions:
     engine_create_t engine_create
     stream_create_t stream_create
     desc_strides_t desc_strides
@@ -131,15 +131,15 @@ cdef class ReorderedPrimitive:
     # Run the primitive with a result of `size` elements that is added to the output if `add`;
     # `space` holds `workspace` bytes.
     cdef size_t workspace(self, int64_t size, bint add) noexcept nogil
-    cdef int run_to(self, void** data, int64_t size, bint add, void* space) except -1 nogil
+    cdef int run_or_add(self, void** data, int64_t size, bint add, void* space) except -1 nogil
     cdef int _run_reorder(self, int i, void** pair, char* base) except -1 nogil
 
 
 # For other files with primitives: oneDNN's functions (once a Layout exists); whether they run on
 # cynet's threads; a check of a status; the primitive of a description; a change of the description
 # to kernels that are freed with the primitive, False if there are none.
-cdef const Library* library_functions() noexcept
+cdef const DnnlFunctions* dnnl_functions() noexcept
 cdef bint onednn_runs_on_team() noexcept
 cdef int check(int status, str what) except -1
 cdef Primitive make_primitive(void* pd, list tensors)
-cdef bint avoid_brgemm(void* pd) except -1
+cdef bint try_avoid_brgemm(void* pd) except -1

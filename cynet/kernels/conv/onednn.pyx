@@ -48,7 +48,7 @@ cdef enum:
 # act_type of Activation -> dnnl_alg_kind_t
 cdef dict _ELTWISE = {"relu": 32, "tanh": 33, "sigmoid": 41, "softrelu": 39}
 
-# names of functions in the order of Library
+# names of functions in the order of DnnlFunctions
 cdef tuple _DNNL_FUNCTIONS = (
     "engine_create", "stream_create", "memory_desc_create_with_strides",
     "memory_desc_create_with_tag", "memory_desc_get_size", "memory_desc_equal",
@@ -63,13 +63,13 @@ cdef tuple _DNNL_FUNCTIONS = (
     "convolution_backward_weights_primitive_desc_create", "matmul_primitive_desc_create",
     "primitive_desc_next_impl", "primitive_attr_set_scales_mask", "post_ops_append_binary")
 
-cdef Library _dnnl
+cdef DnnlFunctions _dnnl
 _library = None  # None: not tried yet; False: not installed; else the open ctypes library
-_failure_reason = None
+_failure_reason = None  # why the library could not be loaded
 cdef int _uses_team = 0  # 1: oneDNN's parallel regions run on cynet's threads
 
 
-cdef const Library* library_functions() noexcept:
+cdef const DnnlFunctions* dnnl_functions() noexcept:
     return &_dnnl
 
 
@@ -236,7 +236,7 @@ cdef bytes _implementation_name(const void* pd):
     return name if name != NULL else b""
 
 
-cdef bint avoid_brgemm(void* pd) except -1:
+cdef bint try_avoid_brgemm(void* pd) except -1:
     """Change a description to kernels that are freed with their primitive.
 
     oneDNN keeps the brgemm kernels of convolutions for ever, some 8 KB for each new shape; those of
@@ -381,7 +381,7 @@ cdef class ReorderedPrimitive:
     cdef size_t workspace(self, int64_t size, bint add) noexcept nogil:
         return self.scratch_bytes + (aligned(size * sizeof(float)) if add else 0)
 
-    cdef int run_to(self, void** data, int64_t size, bint add, void* space) except -1 nogil:
+    cdef int run_or_add(self, void** data, int64_t size, bint add, void* space) except -1 nogil:
         cdef float* target = <float*>data[self.output]
         cdef const float* found = <const float*>space
         cdef int64_t i
@@ -410,7 +410,7 @@ def reorder(Layout source, Layout target):
     return make_primitive(pd, [(ARG_SRC, QUERY_SRC, 0), (ARG_DST, QUERY_DST, 0)])
 
 
-cdef class Window:
+cdef class WindowGeometry:
     """Stride, dilate and pad of a convolution in oneDNN's convention (dilate counts from 0)."""
 
     cdef Dims stride, dilate, pad
@@ -432,7 +432,7 @@ cdef class Convolution:
     last (bool): Whether data and out are channels-last.
     """
 
-    cdef Window window
+    cdef WindowGeometry window
     cdef bint thin           # strided 1x1 windows over few channels
     cdef Layout data, weight, out, plain_weight, bias
     cdef Layout row_data, row_out  # None if data and out are channels-last
@@ -442,7 +442,7 @@ cdef class Convolution:
     cdef void* hint  # the forward description, which backward descriptions need
 
     def __init__(self, data, weight, out, stride, dilate, pad, bias, dtype="float32", last=True):
-        self.window, self.dtype = Window(stride, dilate, pad), dtype
+        self.window, self.dtype = WindowGeometry(stride, dilate, pad), dtype
         if last:
             self.data, self.out = as_channels_last(data, dtype), as_channels_last(out, dtype)
         else:
@@ -458,22 +458,22 @@ cdef class Convolution:
         if self.hint != NULL:
             _dnnl.pd_destroy(self.hint)
 
-    cdef void* _forward(self, _Attributes attributes) except NULL:
+    cdef void* _describe_forward(self, _Attributes attributes) except NULL:
         cdef void* pd = NULL
-        cdef Window w = self.window
+        cdef WindowGeometry w = self.window
         for chosen in (False, True):
             check(_dnnl.convolution(
                 &pd, _dnnl.engine, FORWARD_TRAINING, CONVOLUTION_DIRECT, self.data.desc,
                 self.weight.desc, self.bias.desc if self.bias is not None else NULL, self.out.desc,
                 w.stride, w.dilate, w.pad, w.pad, attributes.attr), "convolution forward")
-            if chosen or avoid_brgemm(pd):
+            if chosen or try_avoid_brgemm(pd):
                 return pd
             _dnnl.pd_destroy(pd)
 
-    def packing(self, activation=None, add=False):
+    def make_packing(self, activation=None, add=False):
         """(elements, Primitive): the size of the weight in the order of `forward`, and the
         primitive that reorders a row-major weight; None if the order is row-major."""
-        cdef void* pd = self._forward(_Attributes(activation, add))
+        cdef void* pd = self._describe_forward(_Attributes(activation, add))
         cdef Layout wanted = Layout()
         try:
             check(_dnnl.desc_clone(&wanted.desc, _dnnl.query_md(pd, QUERY_WEIGHTS, 0)), "layout")
@@ -486,9 +486,9 @@ cdef class Convolution:
 
     def forward(self, activation=None, packed=False, add=False):
         """A ReorderedPrimitive (data, weight[, bias], out). `activation` (an act_type) is applied
-        to out; `packed`: the weight was reordered by `packing`; `add`: the old value of out is
+        to out; `packed`: the weight was reordered by `make_packing`; `add`: the old value of out is
         added before the activation."""
-        cdef void* pd = self._forward(_Attributes(activation, add))
+        cdef void* pd = self._describe_forward(_Attributes(activation, add))
         cdef list tensors = [(ARG_SRC, QUERY_SRC, 0, self.row_data),
                              (ARG_WEIGHTS, QUERY_WEIGHTS, 0,
                               None if packed else self.plain_weight)]
@@ -497,9 +497,9 @@ cdef class Convolution:
         tensors.append((ARG_DST, QUERY_DST, 0, self.row_out))
         return _chain_reorders(pd, tensors, self.dtype)
 
-    cdef int _make_hint(self) except -1:
+    cdef int _make_backward_hint(self) except -1:
         if self.hint == NULL:
-            self.hint = self._forward(_Attributes())
+            self.hint = self._describe_forward(_Attributes())
         return 0
 
     def backward_data(self):
@@ -507,9 +507,9 @@ cdef class Convolution:
         kernels whose blocks, and thus the order of sums, depend on the number of threads.
         """
         cdef void* pd = NULL
-        cdef Window w = self.window
+        cdef WindowGeometry w = self.window
         cdef _Attributes attributes = _Attributes()
-        self._make_hint()
+        self._make_backward_hint()
         try:
             for alone in (False, True):
                 set_openmp_single_threaded(alone)
@@ -517,7 +517,7 @@ cdef class Convolution:
                     &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
                     self.out.desc, w.stride, w.dilate, w.pad, w.pad, self.hint, attributes.attr),
                     "convolution backward")
-                if alone or (avoid_brgemm(pd) and _implementation_name(pd).startswith(b"jit")):
+                if alone or (try_avoid_brgemm(pd) and _implementation_name(pd).startswith(b"jit")):
                     break
                 _dnnl.pd_destroy(pd)
             return _chain_reorders(pd, [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, self.row_out),
@@ -535,14 +535,14 @@ cdef class Convolution:
         gradients are float32, that of the weight in the primitive's order.
         """
         cdef void* pd = NULL
-        cdef Window w = self.window
+        cdef WindowGeometry w = self.window
         cdef _Attributes attributes = _Attributes()
         cdef str dtype = self.dtype if ordered else "float32"
         cdef Layout weight = self.weight, bias = self.bias
         if not ordered:
             weight = Layout(self.shape, None, dtype)
             bias = as_row_major((self.filters,), dtype) if bias is not None else None
-        self._make_hint()
+        self._make_backward_hint()
         cdef list tensors = [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, grad or self.row_out),
                              (ARG_SRC, QUERY_SRC, 0, self.row_data)]
         if bias is not None:

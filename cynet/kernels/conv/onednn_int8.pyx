@@ -6,7 +6,7 @@ Numbers of enumerations are those of oneDNN 3's public headers (oneapi/dnnl/dnnl
 
 from libc.stdint cimport int64_t
 
-from .onednn cimport Layout, Library, avoid_brgemm, check, library_functions, make_primitive
+from .onednn cimport Layout, DnnlFunctions, try_avoid_brgemm, check, dnnl_functions, make_primitive
 
 from math import inf
 
@@ -57,7 +57,7 @@ def int8_convolution(dict geometry, str data_type, str out_type, str residual_ty
         ``clip(sum * factors[f] + bias[f] + residual) / out's factor``. None: oneDNN has no such
         layer.
     """
-    cdef const Library* dnnl
+    cdef const DnnlFunctions* dnnl
     cdef int64_t stride[3]
     cdef int64_t dilate[3]
     cdef int64_t pad[3]
@@ -83,7 +83,7 @@ def int8_convolution(dict geometry, str data_type, str out_type, str residual_ty
     out, bias = as_channels_last(out_shape, out_type), as_row_major((filters,))
     plain, weight = as_row_major(shape, "int8"), make_layout(shape, None, "int8")
     residual = as_channels_last(out_shape, residual_type) if residual_type else None
-    dnnl = library_functions()
+    dnnl = dnnl_functions()
     try:
         check(dnnl.attr_create(&attr), "attributes")
         check(dnnl.attr_scratchpad(attr, USER_SCRATCHPAD), "scratchpad")
@@ -104,7 +104,7 @@ def int8_convolution(dict geometry, str data_type, str out_type, str residual_ty
             if status == 3:  # not implemented
                 return None
             check(status, "convolution of 8 bits")
-            if chosen or avoid_brgemm(pd):
+            if chosen or try_avoid_brgemm(pd):
                 break
             dnnl.pd_destroy(pd)
     finally:

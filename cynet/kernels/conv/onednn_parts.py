@@ -8,14 +8,14 @@ MAX_PARTS = 16  # maximum parts of one computation
 THREADS = (2, 4, 8, 16)  # thread counts for which parts should be even
 SIMD_FLOATS = 16  # filters, or columns, that oneDNN computes at once
 # Multiplications below which the product stays one part: 100 us of work.
-MIN_SHARED_CONVOLUTION, MIN_SHARED_MATMUL = 1 << 23, 1 << 22
+MIN_SHARED_CONVOLUTION, MIN_SHARED_MATMUL = 1 << 23, 1 << 22  # multiplications
 
 CUT_COUNTS = (1, 2, 4, 8, 16)  # counts of parts into which filters may be cut
 MAX_SUM_ELEMENTS = 1 << 20  # maximum elements of the gradients of all slices
 MAX_COPY_ELEMENTS = 1 << 20  # maximum elements of a part's copy of out_grad
 MAX_SLOWDOWN = 1.08  # accepted slowdown with two threads, relative to the fastest choice
 # Measured on Zen 4 with AVX-512; only their ratios matter.
-PART_NS, PRODUCT_NS, SUM_NS, COPY_NS = 5000, 0.021, 0.8, 0.2
+PART_NS, PRODUCT_NS, SUM_NS, COPY_NS = 5000, 0.021, 0.8, 0.2  # each, in nanoseconds
 
 MIN_ROWS, MIN_COLUMNS = 16, 64  # smallest part
 

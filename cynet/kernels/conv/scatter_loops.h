@@ -22,9 +22,9 @@ struct ScatterChunk {
   ScatterChunk(const ConvWindow& s, int64_t i)
       : first(i * SCATTER_CHANNELS),
         channels(std::min(SCATTER_CHANNELS, s.channels - first)),
-        columns(taps_of(s) * channels),
-        row(vectors_of(columns) * LANES),
-        begin(i * round_to_16(s.filters * vectors_of(taps_of(s) * SCATTER_CHANNELS) * LANES)) {}
+        columns(tap_count(s) * channels),
+        row(vector_count(columns) * LANES),
+        begin(i * round_to_16(s.filters * vector_count(tap_count(s) * SCATTER_CHANNELS) * LANES)) {}
 };
 
 inline int64_t scatter_row_count(const ConvWindow& s) {  // rows of dy in a block
@@ -55,14 +55,15 @@ inline void add_piece(const float* from, float* to, int64_t n) {
 
 // Packs weights (filters, channels, kernel_h, kernel_w) to panels of (row, column, channel).
 inline void scatter_pack(const ConvWindow& s, const float* w, int threads, float* to) {
-  const int64_t taps = taps_of(s), chunks = scatter_chunk_count(s);
+  const int64_t taps = tap_count(s), chunks = scatter_chunk_count(s);
   const int64_t parts = std::min<int64_t>(threads, chunks);
   for_parts(parts, [&](int64_t part) {
-    for (int64_t i = cut_at(chunks, part, parts); i < cut_at(chunks, part + 1, parts); ++i) {
+    for (int64_t i = part_start(chunks, part, parts); i < part_start(chunks, part + 1, parts);
+         ++i) {
       const ScatterChunk chunk(s, i);
       float* panel = to + chunk.begin;
-      for_panels(0, vectors_of(chunk.columns), chunk.columns, WIDTH, [&](int64_t j, int64_t end) {
-        const int64_t width = vectors_of(end - j) * LANES;
+      for_panels(0, vector_count(chunk.columns), chunk.columns, WIDTH, [&](int64_t j, int64_t end) {
+        const int64_t width = vector_count(end - j) * LANES;
         for (int64_t f = 0; f < s.filters; ++f, panel += width) {
           const float* from = w + (f * s.channels + chunk.first) * taps;
           int64_t tap = j / chunk.channels, c = j % chunk.channels;
@@ -119,8 +120,8 @@ inline void scatter_data(const ConvWindow& s, const float* w, const float* packe
   const int64_t own = step * s.out_width * ScatterChunk(s, 0).row + FLOATS_APART;
   const int64_t images = s.batch * chunks;
   const int64_t strips = images >= threads ? 1 : (threads + images - 1) / images;
-  const Term term = {0, 0};
-  const Target target = {0, 0, 1};
+  const TermOffsets term = {0, 0};
+  const ResultPart target = {0, 0, 1};
   if (!packed) {
     scatter_pack(s, w, threads, space);
     packed = space;
@@ -129,11 +130,11 @@ inline void scatter_data(const ConvWindow& s, const float* w, const float* packe
   const int64_t units = images * strips, parts = std::min<int64_t>(threads, units);
   for_parts(parts, [&](int64_t part) {
     float* windows = space + part * own;
-    for (int64_t u = cut_at(units, part, parts); u < cut_at(units, part + 1, parts); ++u) {
+    for (int64_t u = part_start(units, part, parts); u < part_start(units, part + 1, parts); ++u) {
       const ScatterChunk chunk(s, u / strips / s.batch);
-      const int64_t image = u / strips % s.batch, begin = cut_at(s.height, u % strips, strips);
-      const int64_t end = cut_at(s.height, u % strips + 1, strips);
-      const float* from = dy + image * pixels_out(s) * s.filters;
+      const int64_t image = u / strips % s.batch, begin = part_start(s.height, u % strips, strips);
+      const int64_t end = part_start(s.height, u % strips + 1, strips);
+      const float* from = dy + image * output_pixels(s) * s.filters;
       float* to = dx + image * s.height * line + chunk.first;
       for (int64_t i = begin * s.width; !add && i < end * s.width; ++i)
         std::fill_n(to + i * s.channels, chunk.channels, 0.0f);
@@ -144,13 +145,13 @@ inline void scatter_data(const ConvWindow& s, const float* w, const float* packe
       for (; y < stop && begin < end; y += step) {
         const int64_t rows = std::min(step, stop - y), count = rows * s.out_width;
         const float* pixels = from + y * s.out_width * s.filters;
-        const Job job = {pixels, s.filters, s.filters, chunk.row, false, false};
+        const TileJob job = {pixels, s.filters, s.filters, chunk.row, false, false};
         const float* panel = packed + chunk.begin;
-        for_panels(0, vectors_of(chunk.columns), chunk.columns, WIDTH,
+        for_panels(0, vector_count(chunk.columns), chunk.columns, WIDTH,
                    [&](int64_t j, int64_t j_end) {
                      compute_rows<true>(job, panel, j_end - j, target, &term, windows + j, nullptr,
                                         0, count);
-                     panel += s.filters * vectors_of(j_end - j) * LANES;
+                     panel += s.filters * vector_count(j_end - j) * LANES;
                    });
         for (int64_t i = 0; i < rows; ++i)
           scatter_row(s, chunk, windows + i * s.out_width * chunk.row, y + i, begin, end, to);

@@ -33,9 +33,9 @@
 #endif
 
 #if defined(__aarch64__)
-#define WINOGRAD_REGISTERS 32
+#define WINOGRAD_REGISTERS 32  // vector registers of the CPU
 #else
-#define WINOGRAD_REGISTERS 16
+#define WINOGRAD_REGISTERS 16  // vector registers of the CPU
 #endif
 
 namespace cynet {
@@ -55,7 +55,7 @@ struct Epilogue {
   bool relu, add;
 };
 
-struct Problem {
+struct WinogradProblem {
   Image from, to;
   int64_t pad_h, pad_w;
   Epilogue finish;
@@ -67,10 +67,10 @@ struct Problem {
 enum WorkspaceUse { FORWARD = 0, BACKWARD = 1, PACKED = 2 };
 
 // The functions of one form of the loops; documented below.
-struct FormFunctions {
-  int64_t (*scratch)(const WinogradShape&, int threads, WorkspaceUse);
+struct WinogradFunctions {
+  int64_t (*scratch_floats)(const WinogradShape&, int threads, WorkspaceUse);
   int64_t (*packed_size)(const WinogradShape&);
-  void (*pack)(const WinogradShape&, const float* w, int threads, float* u);
+  void (*pack_weights)(const WinogradShape&, const float* w, int threads, float* u);
   void (*forward)(const WinogradShape&, const float* x, const float* w, bool packed,
                   const Epilogue&, float* y, int threads, float* space);
   void (*backward_data)(const WinogradShape&, const float* w, const float* dy, float* dx, bool add,
@@ -89,18 +89,19 @@ struct FormFunctions {
 
 namespace cynet {
 
-// The loops of a form (see form_for).
-inline const winograd::FormFunctions& form_functions(int form) {
+// The loops of a form (see choose_form).
+inline const winograd::WinogradFunctions& winograd_functions(int form) {
 #if WINOGRAD_REGISTERS == 32
-  static constexpr const winograd::FormFunctions* table[] = {&baseline::by_row::FORM_FUNCTIONS};
+  static constexpr const winograd::WinogradFunctions* table[] = {
+      &baseline::by_row::WINOGRAD_FUNCTIONS};
 #elif defined(CYNET_X86_LEVELS)
-  static constexpr const winograd::FormFunctions* table[] = {
-      &baseline::by_position::FORM_FUNCTIONS, &avx2::by_position::FORM_FUNCTIONS,
-      &avx512::by_position::FORM_FUNCTIONS, &avx512::by_position::FORM_FUNCTIONS,
-      &avx512::by_row::FORM_FUNCTIONS};
+  static constexpr const winograd::WinogradFunctions* table[] = {
+      &baseline::by_position::WINOGRAD_FUNCTIONS, &avx2::by_position::WINOGRAD_FUNCTIONS,
+      &avx512::by_position::WINOGRAD_FUNCTIONS, &avx512::by_position::WINOGRAD_FUNCTIONS,
+      &avx512::by_row::WINOGRAD_FUNCTIONS};
 #else
-  static constexpr const winograd::FormFunctions* table[] = {
-      &baseline::by_position::FORM_FUNCTIONS};
+  static constexpr const winograd::WinogradFunctions* table[] = {
+      &baseline::by_position::WINOGRAD_FUNCTIONS};
 #endif
   return *table[form];
 }
@@ -108,41 +109,41 @@ inline const winograd::FormFunctions& form_functions(int form) {
 // Bytes of workspace, which must be aligned to 64.
 inline size_t winograd_workspace_bytes(int form, const WinogradShape& shape, int threads,
                                        winograd::WorkspaceUse stage) {
-  return form_functions(form).scratch(shape, threads, stage) * sizeof(float);
+  return winograd_functions(form).scratch_floats(shape, threads, stage) * sizeof(float);
 }
 
 // Floats of packed weights.
 inline int64_t winograd_packed_size(int form, const WinogradShape& shape) {
-  return form_functions(form).packed_size(shape);
+  return winograd_functions(form).packed_size(shape);
 }
 
 // Packs weights for forward in this form; `to` must be aligned to 64.
 inline void winograd_pack(int form, const WinogradShape& shape, const float* w, int threads,
                           float* packed) {
-  form_functions(form).pack(shape, w, threads, packed);
+  winograd_functions(form).pack_weights(shape, w, threads, packed);
 }
 
 // y = relu(x * w + bias + y): `bias` may be NULL, `relu` and `add` (of y) false.
 inline void winograd_forward(int form, const WinogradShape& shape, const float* x, const float* w,
                              bool packed, const float* bias, bool relu, float* y, bool add,
                              int threads, char* space) {
-  form_functions(form).forward(shape, x, w, packed, {bias, relu, add}, y, threads,
-                               reinterpret_cast<float*>(space));
+  winograd_functions(form).forward(shape, x, w, packed, {bias, relu, add}, y, threads,
+                                   reinterpret_cast<float*>(space));
 }
 
 // dx = gradient of x, or dx += with `add`.
 inline void winograd_backward_data(int form, const WinogradShape& shape, const float* w,
                                    const float* dy, float* dx, bool add, int threads, char* space) {
-  form_functions(form).backward_data(shape, w, dy, dx, add, threads,
-                                     reinterpret_cast<float*>(space));
+  winograd_functions(form).backward_data(shape, w, dy, dx, add, threads,
+                                         reinterpret_cast<float*>(space));
 }
 
 // dw = gradient of w, or dw += if `add`. Sums of threads are added in their order.
 inline void winograd_backward_weight(int form, const WinogradShape& shape, const float* x,
                                      const float* dy, float* dw, bool add, int threads,
                                      char* space) {
-  form_functions(form).backward_weight(shape, x, dy, dw, add, threads,
-                                       reinterpret_cast<float*>(space));
+  winograd_functions(form).backward_weight(shape, x, dy, dw, add, threads,
+                                           reinterpret_cast<float*>(space));
 }
 
 }  // namespace cynet

@@ -8,7 +8,7 @@ import numpy as np
 
 cdef extern from "conv/winograd.h" namespace "cynet::winograd" nogil:
     enum: AVX512_BY_ROW
-    int form_for(int level, const WinogradShape& shape) noexcept
+    int choose_form(int level, const WinogradShape& shape) noexcept
 
 cdef extern from "conv/winograd.h" namespace "cynet" nogil:
     size_t cpp_space "cynet::winograd_workspace_bytes"(int form, const WinogradShape& shape,
@@ -30,7 +30,7 @@ cdef extern from "conv/winograd.h" namespace "cynet" nogil:
 
 
 cdef inline int _form_for_cpu(const WinogradShape* shape) noexcept nogil:
-    return form_for(cpu_level(), shape[0])
+    return choose_form(cpu_level(), shape[0])
 
 
 cdef size_t winograd_workspace_bytes(const WinogradShape* shape, int threads,
@@ -77,7 +77,7 @@ def winograd_is_by_row(level, channels, filters, stride):
     cdef WinogradShape shape
     shape.channels, shape.filters, shape.stride = channels, filters, stride
     cdef int at = level_number(level)
-    return form_for(at, shape) != at
+    return choose_form(at, shape) != at
 
 
 def _winograd_forms():

@@ -12,9 +12,9 @@ constexpr int64_t MAX_TAPS = MAX_KERNEL * MAX_KERNEL;  // taps of a window
 // The positions of a phase's KxK taps in the window, -1 for a missing tap; with `turn`, in the
 // window rotated by 180 degrees.
 template <int K>
-struct Taps {
+struct TapPositions {
   int64_t at[K * K];
-  Taps(int64_t kernel, int64_t step, int64_t phase, bool turn) {
+  TapPositions(int64_t kernel, int64_t step, int64_t phase, bool turn) {
     for (int64_t t = 0; t < K * K; ++t) {
       const int64_t i = t / K * step + phase / 2, j = t % K * step + phase % 2;
       at[turn ? K * K - 1 - t : t] = i < kernel && j < kernel ? i * kernel + j : -1;
@@ -38,7 +38,7 @@ inline void write_windows(const float (*window)[LANES], int64_t step, int64_t ta
 
 // Transforms the taps of a phase, filter block and channel to positions u[i * down + j * across].
 template <int P, int K>
-inline void transform_weights(const float (*window)[LANES], const Taps<K>& from, float* u,
+inline void transform_weights(const float (*window)[LANES], const TapPositions<K>& from, float* u,
                               int64_t down, int64_t across) {
   Vec t[P][K], x[P], g[K];
 #pragma GCC unroll 5
@@ -62,8 +62,8 @@ inline void transform_weights(const float (*window)[LANES], const Taps<K>& from,
 
 // The transpose of transform_weights: `parts` sums of PxP positions, `apart` floats apart, to taps.
 template <int P, int K>
-inline void gather_gradients(const float* du, int64_t position, int64_t parts, int64_t apart,
-                             const Taps<K>& to, float (*window)[LANES]) {
+inline void gather_tap_gradients(const float* du, int64_t position, int64_t parts, int64_t apart,
+                                 const TapPositions<K>& to, float (*window)[LANES]) {
   Vec t[P][K], x[P], g[K];
   for (int i = 0; i < P; ++i) {
 #pragma GCC unroll 6
@@ -117,8 +117,8 @@ struct WorkParts {
 // Computes a part of y = x * w, a correlation with the first pixel at -pad. If N is P, computes the
 // transposed map: x's tiles of MxM pixels become y's of PxP, which overlap and are added.
 template <int P, int M, int N>
-inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zeros, const float* u,
-                     const WorkPart& part, float* space) {
+inline void convolve_part(const WinogradProblem& p, const ForwardPlan& plan, const float* zeros,
+                          const float* u, const WorkPart& part, float* space) {
   constexpr bool spread = N == P;
   float* v = space;
   float* s = v + plan.v;
@@ -130,8 +130,9 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
       v, 0, plan.channel_blocks, plan.v_block, plan.v_group, plan.v_down, plan.v_across};
   for (int64_t first = part.begin; first < part.end; first += plan.tile_block) {
     const int64_t end = std::min(first + plan.tile_block, part.end);
-    if constexpr (spread) read_gradients<P, M>(p.x, p.from, tiles, first, end, zeros, targets);
-    else read_inputs<P>(p.x, p.from, tiles, M, first, end, pad_h, pad_w, zeros, strip, targets);
+    if constexpr (spread) transform_gradients<P, M>(p.x, p.from, tiles, first, end, zeros, targets);
+    else
+      transform_inputs<P>(p.x, p.from, tiles, M, first, end, pad_h, pad_w, zeros, strip, targets);
     for (int64_t t = end - first; t % STEP; ++t)  // zeros that complete the last block
       for (int64_t b = 0; b < plan.channel_blocks; ++b)
         for (int64_t q = 0; q < P * P; ++q)
@@ -151,7 +152,7 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
 }
 
 // Strides of w in floats along output and input channels; `turn`: rotated by 180 degrees.
-struct Weights {
+struct WeightStrides {
   const float* w;
   int64_t kernel, out_step, in_step;
   bool turn;
@@ -160,12 +161,12 @@ struct Weights {
 // Transforms w to u. The phases of either image are parts of the window. The last channels of a
 // phase are padded with zeros.
 template <int P, int K>
-inline void transform_all_weights(const Image& from, const Image& to, const Weights& w, int threads,
-                                  float* u) {
+inline void transform_all_weights(const Image& from, const Image& to, const WeightStrides& w,
+                                  int threads, float* u) {
   const bool apart = from.step > 1;
   const ForwardPlan plan(P, padded_channels(from), padded_channels(to), P);
   const int64_t phases = from.phases() * to.phases();
-  const int64_t channels = padded_channels(from) / from.phases(), blocks = blocks_of(to.channels);
+  const int64_t channels = padded_channels(from) / from.phases(), blocks = block_count(to.channels);
   parallel_for(threads, blocks * channels, [=, &plan](int64_t begin, int64_t end) {
     alignas(64) float window[MAX_TAPS][LANES];
     for (int64_t i = begin; i < end; ++i) {
@@ -179,7 +180,8 @@ inline void transform_all_weights(const Image& from, const Image& to, const Weig
       for (int64_t phase = 0; phase < phases; ++phase) {
         const int64_t block = b + (apart ? 0 : phase * blocks);
         const int64_t channel = c + (apart ? phase * channels : 0);
-        transform_weights<P, K>(window, Taps<K>(w.kernel, phases > 1 ? 2 : 1, phase, w.turn),
+        transform_weights<P, K>(window,
+                                TapPositions<K>(w.kernel, phases > 1 ? 2 : 1, phase, w.turn),
                                 u + plan.u_offset(block, channel), plan.u_down, plan.u_across);
       }
     }
@@ -188,8 +190,8 @@ inline void transform_all_weights(const Image& from, const Image& to, const Weig
 
 // The whole convolution; `u` has the transformed weights, if they are given.
 template <int P, int M, int N>
-inline void convolve_all(const Problem& p, const float* u, const Weights& w, int threads,
-                         float* space) {
+inline void convolve_all(const WinogradProblem& p, const float* u, const WeightStrides& w,
+                         int threads, float* space) {
   const int64_t channels = padded_channels(p.from);
   const WorkParts shares(p.from, p.to, M, N == P, threads);
   const ForwardPlan plan(P, channels, padded_channels(p.to), N, shares.max_tiles());
@@ -203,46 +205,47 @@ inline void convolve_all(const Problem& p, const float* u, const Weights& w, int
     u = made;
   }
   for_parts(threads, [&](int64_t i) {
-    convolve<P, M, N>(p, plan, zeros, u, shares(i, plan.filter_blocks), parts + i * plan.part);
+    convolve_part<P, M, N>(p, plan, zeros, u, shares(i, plan.filter_blocks), parts + i * plan.part);
   });
 }
 
 // du = sums of transformed x * transformed y over tiles begin .. end, filter blocks c .. last.
 template <int P, int M>
-inline void correlate(const Problem& p, const GradientPlan& plan, const float* zeros, int64_t c,
-                      int64_t last, int64_t begin, int64_t end, float* du, float* space) {
+inline void correlate_part(const WinogradProblem& p, const GradientPlan& plan, const float* zeros,
+                           int64_t c, int64_t last, int64_t begin, int64_t end, float* du,
+                           float* space) {
   float* v = space;
   float* m = v + plan.v;
   float* strip = m + plan.m;
-  const int64_t blocks = blocks_of(p.from.channels);
+  const int64_t blocks = block_count(p.from.channels);
   const Tiles tiles(p.to, M);
   for (int64_t q = 0; q < P * P; ++q)
     std::memset(du + q * plan.u_position, 0, (last - c) * plan.u_block * sizeof(float));
   for (int64_t first = begin; first < end; first += plan.tile_block) {
     const int64_t count = std::min(plan.tile_block, end - first);
-    read_inputs<P>(p.x, p.from, tiles, M, first, first + count, p.pad_h, p.pad_w, zeros, strip,
-                   {v, 0, plan.channel_blocks, plan.v_block, ROWS * LANES, P * plan.v_position,
-                    plan.v_position});
-    read_gradients<P, M>(
+    transform_inputs<P>(p.x, p.from, tiles, M, first, first + count, p.pad_h, p.pad_w, zeros, strip,
+                        {v, 0, plan.channel_blocks, plan.v_block, ROWS * LANES, P * plan.v_position,
+                         plan.v_position});
+    transform_gradients<P, M>(
         p.y, p.to, tiles, first, first + count, zeros,
         {m, c, last, plan.v_block, ROWS * LANES, P * plan.m_position, plan.m_position});
     for (int64_t q = 0; q < P * P; ++q)
       for (int64_t f = 0; f < last - c; f += FILTERS)
         for (int64_t b = 0; b < plan.channel_blocks; ++b)
-          outer_channels(p.from.channels - b % blocks * LANES, last - c - f,
-                         v + q * plan.v_position + b * plan.v_block,
-                         m + q * plan.m_position + f * plan.v_block, plan.v_block, count,
-                         du + q * plan.u_position + f * plan.u_block + b * LANES * LANES,
-                         plan.u_block);
+          add_outer_products(p.from.channels - b % blocks * LANES, last - c - f,
+                             v + q * plan.v_position + b * plan.v_block,
+                             m + q * plan.m_position + f * plan.v_block, plan.v_block, count,
+                             du + q * plan.u_position + f * plan.u_block + b * LANES * LANES,
+                             plan.u_block);
   }
 }
 
 template <int P, int M>
-inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw, int threads,
-                          float* space) {
+inline void correlate_all(const WinogradProblem& p, int64_t kernel, bool add, float* dw,
+                          int threads, float* space) {
   constexpr int K = P + 1 - M;
   const int64_t channels = p.from.channels, filters = p.to.channels, taps = kernel * kernel;
-  const int64_t step = p.from.step, phases = p.from.phases(), blocks = blocks_of(channels);
+  const int64_t step = p.from.step, phases = p.from.phases(), blocks = block_count(channels);
   const int64_t tiles = Tiles(p.to, M).count;
   const GradientPlan plan(P, padded_channels(p.from), filters, tiles);
   float* zeros = space;
@@ -259,9 +262,9 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
         const int64_t cut = i / spans, span = i % spans;
         const int64_t c = groups * span / spans * FILTERS;
         const int64_t end = std::min(groups * (span + 1) / spans * FILTERS, last - first);
-        correlate<P, M>(p, plan, zeros, first + c, first + end, tiles * cut / plan.cuts,
-                        tiles * (cut + 1) / plan.cuts, du + cut * plan.sums + c * plan.u_block,
-                        parts + worker * plan.part);
+        correlate_part<P, M>(p, plan, zeros, first + c, first + end, tiles * cut / plan.cuts,
+                             tiles * (cut + 1) / plan.cuts, du + cut * plan.sums + c * plan.u_block,
+                             parts + worker * plan.part);
       }
     });
     parallel_for(threads, (last - first) * channels, [=, &plan](int64_t begin, int64_t end) {
@@ -270,8 +273,9 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
         const int64_t b = i / channels, c = i % channels, filter = (first + b) * LANES;
         for (int64_t phase = 0; phase < phases; ++phase) {
           const int64_t lane = phase * blocks * LANES + c;
-          gather_gradients<P, K>(du + b * plan.u_block + lane * LANES, plan.u_position, plan.cuts,
-                                 plan.sums, Taps<K>(kernel, step, phase, false), window);
+          gather_tap_gradients<P, K>(du + b * plan.u_block + lane * LANES, plan.u_position,
+                                     plan.cuts, plan.sums,
+                                     TapPositions<K>(kernel, step, phase, false), window);
         }
         write_windows(window, channels * taps, taps, std::min<int64_t>(LANES, filters - filter),
                       add, dw + (filter * channels + c) * taps);
@@ -286,17 +290,18 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
 inline int64_t top_padding(const WinogradShape& s) { return s.stride == 1 ? s.pad_h : 0; }
 inline int64_t left_padding(const WinogradShape& s) { return s.stride == 1 ? s.pad_w : 0; }
 
-inline int64_t positions_per_side(const WinogradShape& s) { return taps_of(s) == 2 ? 5 : 6; }
+inline int64_t positions_per_side(const WinogradShape& s) { return tap_count(s) == 2 ? 5 : 6; }
 
-inline int64_t scratch(const WinogradShape& s, int threads, WorkspaceUse stage) {
-  const int64_t side = tile_side(taps_of(s)), positions = positions_per_side(s);
-  const int64_t channels = padded_channels(input_of(s)), tiles = Tiles(output_of(s), side).count;
+inline int64_t scratch_floats(const WinogradShape& s, int threads, WorkspaceUse stage) {
+  const int64_t side = tile_side(tap_count(s)), positions = positions_per_side(s);
+  const int64_t channels = padded_channels(input_image(s)),
+                tiles = Tiles(output_image(s), side).count;
   if (stage != BACKWARD) {
-    const WorkParts shares(input_of(s), output_of(s), side, false, threads);
+    const WorkParts shares(input_image(s), output_image(s), side, false, threads);
     return ForwardPlan(positions, channels, s.filters, side, shares.max_tiles())
         .size(threads, stage == PACKED);
   }
-  const WorkParts shares(output_of(s), input_of(s), side, uses_dy_tiles(s), threads);
+  const WorkParts shares(output_image(s), input_image(s), side, uses_dy_tiles(s), threads);
   return std::max(ForwardPlan(positions, s.filters, channels, uses_dy_tiles(s) ? positions : side,
                               shares.max_tiles())
                       .size(threads),
@@ -304,27 +309,28 @@ inline int64_t scratch(const WinogradShape& s, int threads, WorkspaceUse stage) 
 }
 
 inline int64_t packed_size(const WinogradShape& s) {
-  return ForwardPlan(positions_per_side(s), padded_channels(input_of(s)), s.filters, 4).u;
+  return ForwardPlan(positions_per_side(s), padded_channels(input_image(s)), s.filters, 4).u;
 }
 
 // Picks the function for the number of taps of `s`: 2, 3, 4 or 5.
 template <class Function>
 inline Function pick_by_taps(const WinogradShape& s, Function two, Function three, Function four,
                              Function five) {
-  const int64_t taps = taps_of(s);
+  const int64_t taps = tap_count(s);
   return taps == 2 ? two : taps == 3 ? three : taps == 4 ? four : five;
 }
 
-inline void pack(const WinogradShape& s, const float* w, int threads, float* u) {
+inline void pack_weights(const WinogradShape& s, const float* w, int threads, float* u) {
   const int64_t taps = s.kernel * s.kernel;
   const auto run = pick_by_taps(s, &transform_all_weights<5, 2>, &transform_all_weights<6, 3>,
                                 &transform_all_weights<6, 4>, &transform_all_weights<6, 5>);
-  run(input_of(s), output_of(s), {w, s.kernel, s.channels * taps, taps, false}, threads, u);
+  run(input_image(s), output_image(s), {w, s.kernel, s.channels * taps, taps, false}, threads, u);
 }
 
 inline void forward(const WinogradShape& s, const float* x, const float* w, bool packed,
                     const Epilogue& finish, float* y, int threads, float* space) {
-  const Problem p = {input_of(s), output_of(s), top_padding(s), left_padding(s), finish, x, y};
+  const WinogradProblem p = {
+      input_image(s), output_image(s), top_padding(s), left_padding(s), finish, x, y};
   const int64_t taps = s.kernel * s.kernel;
   const auto run = pick_by_taps(s, &convolve_all<5, 4, 4>, &convolve_all<6, 4, 4>,
                                 &convolve_all<6, 3, 3>, &convolve_all<6, 2, 2>);
@@ -333,10 +339,15 @@ inline void forward(const WinogradShape& s, const float* x, const float* w, bool
 
 inline void backward_data(const WinogradShape& s, const float* w, const float* dy, float* dx,
                           bool add, int threads, float* space) {
-  Problem p = {output_of(s), input_of(s), top_padding(s), left_padding(s), {nullptr, false, add},
-               dy,           dx};
+  WinogradProblem p = {output_image(s),
+                       input_image(s),
+                       top_padding(s),
+                       left_padding(s),
+                       {nullptr, false, add},
+                       dy,
+                       dx};
   const int64_t taps = s.kernel * s.kernel;
-  Weights weights = {w, s.kernel, taps, s.channels * taps, false};
+  WeightStrides weights = {w, s.kernel, taps, s.channels * taps, false};
   if (uses_dy_tiles(s)) {
     const int64_t image = s.height * s.width * s.channels;
     if (!add)
@@ -348,8 +359,8 @@ inline void backward_data(const WinogradShape& s, const float* w, const float* d
                                   &convolve_all<6, 3, 6>, &convolve_all<6, 2, 6>);
     run(p, nullptr, weights, threads, space);
   } else {
-    p.pad_h = taps_of(s) - 1 - p.pad_h;
-    p.pad_w = taps_of(s) - 1 - p.pad_w;
+    p.pad_h = tap_count(s) - 1 - p.pad_h;
+    p.pad_w = tap_count(s) - 1 - p.pad_w;
     weights.turn = true;
     const auto run = pick_by_taps(s, &convolve_all<5, 4, 4>, &convolve_all<6, 4, 4>,
                                   &convolve_all<6, 3, 3>, &convolve_all<6, 2, 2>);
@@ -360,13 +371,13 @@ inline void backward_data(const WinogradShape& s, const float* w, const float* d
 inline void backward_weight(const WinogradShape& s, const float* x, const float* dy, float* dw,
                             bool add, int threads, float* space) {
   // The gradient is only read.
-  const Problem p = {
-      input_of(s), output_of(s),          top_padding(s), left_padding(s), {nullptr, false, false},
-      x,           const_cast<float*>(dy)};
+  const WinogradProblem p = {input_image(s),        output_image(s),         top_padding(s),
+                             left_padding(s),       {nullptr, false, false}, x,
+                             const_cast<float*>(dy)};
   const auto run = pick_by_taps(s, &correlate_all<5, 4>, &correlate_all<6, 4>, &correlate_all<6, 3>,
                                 &correlate_all<6, 2>);
   run(p, s.kernel, add, dw, threads, space);
 }
 
-inline constexpr FormFunctions FORM_FUNCTIONS = {&scratch, &packed_size,   &pack,
-                                                 &forward, &backward_data, &backward_weight};
+inline constexpr WinogradFunctions WINOGRAD_FUNCTIONS = {
+    &scratch_floats, &packed_size, &pack_weights, &forward, &backward_data, &backward_weight};

@@ -22,7 +22,7 @@ constexpr bool BY_ROW = WINOGRAD_BY_ROW;  // sums of one row of positions at a t
 constexpr int ROWS = BY_ROW ? 4 : LANES == 16 ? 12 : 6, STEP = BY_ROW ? ROWS : ROWS / 3;
 constexpr int FILTERS = BY_ROW ? 1 : 2;  // blocks of filters in the registers
 
-constexpr int64_t blocks_of(int64_t n) { return (n + LANES - 1) / LANES; }
+constexpr int64_t block_count(int64_t n) { return (n + LANES - 1) / LANES; }
 constexpr int64_t rounded_to_line(int64_t n) { return (n + 15) / 16 * 16; }
 // n floats, and a distance to those that other threads write.
 constexpr int64_t spaced_size(int64_t n) { return rounded_to_line(n) + FLOATS_APART; }
@@ -49,7 +49,7 @@ struct ForwardPlan {
   // The plan for a thread with at most `tiles` tiles.
   ForwardPlan(int64_t positions, int64_t channels, int64_t filters, int64_t pixels,
               int64_t tiles = 0)
-      : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
+      : channel_blocks(block_count(channels)), filter_blocks(block_count(filters)) {
     const int64_t all = positions * positions;
     zeros = rounded_to_line(channels + LANES);
     if constexpr (BY_ROW) {
@@ -120,7 +120,7 @@ struct GradientPlan {
   int64_t zeros, u, v, m, sums, part;
 
   GradientPlan(int64_t positions, int64_t channels, int64_t filters, int64_t tiles)
-      : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
+      : channel_blocks(block_count(channels)), filter_blocks(block_count(filters)) {
     chunk = std::max<int64_t>(1, 32768 / (channel_blocks * LANES * LANES));
     chunk = std::min(chunk, filter_blocks);
     u_block = channel_blocks * LANES * LANES;

@@ -3,8 +3,8 @@
 
 // sum[b][i] += values[i * step] * lines[b * apart]: COUNT numbers by BLOCKS vectors.
 template <int COUNT, int BLOCKS>
-CYNET_XINLINE void add_outer(const float* values, int64_t step, const float* lines, int64_t apart,
-                             Vec (&sum)[BLOCKS][COUNT]) {
+CYNET_XINLINE void add_outer_product(const float* values, int64_t step, const float* lines,
+                                     int64_t apart, Vec (&sum)[BLOCKS][COUNT]) {
   Vec line[BLOCKS];
 #pragma GCC unroll 2
   for (int b = 0; b < BLOCKS; ++b) line[b] = at(lines + b * apart);
@@ -67,7 +67,7 @@ inline void product_of_position(const float* v, const float* u, int64_t channels
   for_channels<1, BLOCKS>(v, u, channels,
                           [&](const float* v, const float* u, int64_t c) CYNET_XLAMBDA {
                             prefetch_line<false>(u + c * BLOCKS * LANES + PREFETCH_FLOATS);
-                            add_outer(v + c, LANES, u + c * BLOCKS * LANES, LANES, sum);
+                            add_outer_product(v + c, LANES, u + c * BLOCKS * LANES, LANES, sum);
                           });
 #pragma GCC unroll 2
   for (int b = 0; b < BLOCKS; ++b)
@@ -119,7 +119,8 @@ CYNET_XINLINE void add_outer_tile(const float* v, const float* m, int64_t m_bloc
 #pragma GCC unroll 16
     for (int c = 0; c < COUNT; ++c) sum[b][c] = at(u + b * u_block + c * LANES);
 #pragma GCC unroll 2
-  for (int64_t t = 0; t < tiles; ++t) add_outer(v + t * LANES, 1, m + t * LANES, m_block, sum);
+  for (int64_t t = 0; t < tiles; ++t)
+    add_outer_product(v + t * LANES, 1, m + t * LANES, m_block, sum);
 #pragma GCC unroll 2
   for (int b = 0; b < BLOCKS; ++b)
 #pragma GCC unroll 16
@@ -127,8 +128,8 @@ CYNET_XINLINE void add_outer_tile(const float* v, const float* m, int64_t m_bloc
 }
 
 // Adds all channels (rounded up by at most three) of a filter block, or of FILTERS blocks.
-inline void outer_channels(int64_t channels, int64_t filters, const float* v, const float* m,
-                           int64_t m_block, int64_t tiles, float* u, int64_t u_block) {
+inline void add_outer_products(int64_t channels, int64_t filters, const float* v, const float* m,
+                               int64_t m_block, int64_t tiles, float* u, int64_t u_block) {
   if constexpr (BY_ROW) {
     if (channels > LANES * 3 / 4) return add_outer_tile<LANES, 1>(v, m, 0, tiles, u, 0);
     if (channels > LANES / 2) return add_outer_tile<LANES * 3 / 4, 1>(v, m, 0, tiles, u, 0);

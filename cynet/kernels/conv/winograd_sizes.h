@@ -22,17 +22,17 @@ namespace winograd {
 constexpr int64_t MAX_KERNEL = 8;  // rows of the largest window
 
 // Taps of a phase along one axis; outputs of a tile along one axis.
-inline int64_t taps_of(int64_t kernel, int64_t stride) { return (kernel + stride - 1) / stride; }
+inline int64_t tap_count(int64_t kernel, int64_t stride) { return (kernel + stride - 1) / stride; }
 inline int64_t tile_side(int64_t taps) { return taps == 2 ? 4 : 7 - taps; }
 
 inline bool is_supported(int64_t kernel, int64_t stride) {
-  const int64_t taps = taps_of(kernel, stride);
+  const int64_t taps = tap_count(kernel, stride);
   return (stride == 1 || (stride == 2 && kernel > 2)) && taps > 1 && taps < 6 &&
          kernel <= MAX_KERNEL;
 }
 
-inline int64_t taps_of(const WinogradShape& s) { return taps_of(s.kernel, s.stride); }
-inline int64_t tile_side(const WinogradShape& s) { return tile_side(taps_of(s)); }
+inline int64_t tap_count(const WinogradShape& s) { return tap_count(s.kernel, s.stride); }
+inline int64_t tile_side(const WinogradShape& s) { return tile_side(tap_count(s)); }
 inline bool is_supported(const WinogradShape& s) { return is_supported(s.kernel, s.stride); }
 
 // An image, or with step 2 its four phases: pixel (i, j) of phase (p, q) is pixel (2 i + p - top, 2
@@ -44,12 +44,12 @@ struct Image {
   int64_t phases() const { return step * step; }
 };
 
-inline Image input_of(const WinogradShape& s) {
+inline Image input_image(const WinogradShape& s) {
   const bool apart = s.stride == 2;
   return {
       s.batch, s.height, s.width, s.channels, s.stride, apart ? s.pad_h : 0, apart ? s.pad_w : 0};
 }
-inline Image output_of(const WinogradShape& s) {
+inline Image output_image(const WinogradShape& s) {
   const auto length = [&](int64_t size, int64_t pad) {
     const int64_t free = size + 2 * pad - s.kernel;
     return free < 0 ? 0 : free / s.stride + 1;
@@ -77,8 +77,9 @@ struct Tiles {
 
 // True if the gradient of x uses tiles of dy: they are fewer, and each thread has an image.
 inline bool uses_dy_tiles(const WinogradShape& s) {
-  const int64_t side = tile_side(taps_of(s));
-  return s.batch >= 8 && 4 * Tiles(input_of(s), side).count > 5 * Tiles(output_of(s), side).count;
+  const int64_t side = tile_side(tap_count(s));
+  return s.batch >= 8 &&
+         4 * Tiles(input_image(s), side).count > 5 * Tiles(output_image(s), side).count;
 }
 
 // Winograd's loops have one form per CPU level (winograd_plans.h) and a second one for AVX-512, by
@@ -88,7 +89,7 @@ inline bool uses_dy_tiles(const WinogradShape& s) {
 enum { AVX512_BY_ROW = N_LEVEL };
 
 // The form for this machine and these sizes.
-inline int form_for(int level, const WinogradShape& s) {
+inline int choose_form(int level, const WinogradShape& s) {
 #ifdef CYNET_X86_LEVELS
   const bool one = std::max(s.channels * s.stride * s.stride, s.filters) <= 16;
   if (level >= AVX512 && (one || has_single_avx512_unit())) return AVX512_BY_ROW;

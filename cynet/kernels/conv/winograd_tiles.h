@@ -4,7 +4,7 @@
 
 // Channels of all phases, each rounded up to whole blocks.
 inline int64_t padded_channels(const Image& image) {
-  return image.step == 1 ? image.channels : 4 * blocks_of(image.channels) * LANES;
+  return image.step == 1 ? image.channels : 4 * block_count(image.channels) * LANES;
 }
 
 // The tile's position in a phase of the image, whose pixels are `step` apart.
@@ -62,7 +62,7 @@ CYNET_XINLINE void read_phase(const float* x, const Image& image, const Tile& ti
 template <int SIDE, class Body>
 CYNET_XINLINE void read_tile(const float* x, const Image& image, const Tile& tile,
                              const float* zeros, const Body& body) {
-  const int64_t blocks = blocks_of(image.channels);
+  const int64_t blocks = block_count(image.channels);
   for (int64_t phase = 0; phase < image.phases(); ++phase)
     read_phase<SIDE>(x, image, tile_in_phase(image, tile, phase), zeros, phase * blocks, body);
 }
@@ -110,9 +110,10 @@ struct TileTargets {
 // Transforms `count` adjacent tiles, `side` pixels apart; `first` is tile t of `to`. Rows are
 // transformed once into `strip` for all tiles, because adjacent tiles share columns.
 template <int P>
-inline void read_adjacent_tiles(const float* x, const Image& image, const Tile& first, int64_t side,
-                                int64_t count, float* strip, int64_t t, const TileTargets& to) {
-  const int64_t channels = image.channels, blocks = blocks_of(channels), step = image.step;
+inline void transform_adjacent_tiles(const float* x, const Image& image, const Tile& first,
+                                     int64_t side, int64_t count, float* strip, int64_t t,
+                                     const TileTargets& to) {
+  const int64_t channels = image.channels, blocks = block_count(channels), step = image.step;
   const int64_t all = (count - 1) * side + P, line = all * LANES;
   for (int64_t phase = 0; phase < image.phases(); ++phase) {
     const Tile tile = tile_in_phase(image, first, phase);
@@ -151,9 +152,9 @@ inline void read_adjacent_tiles(const float* x, const Image& image, const Tile& 
 
 // Transforms tiles begin .. end of PxP pixels, `side` apart; `begin` is tile 0 of `to`.
 template <int P>
-inline void read_inputs(const float* x, const Image& image, const Tiles& tiles, int64_t side,
-                        int64_t begin, int64_t end, int64_t pad_h, int64_t pad_w,
-                        const float* zeros, float* strip, const TileTargets& to) {
+inline void transform_inputs(const float* x, const Image& image, const Tiles& tiles, int64_t side,
+                             int64_t begin, int64_t end, int64_t pad_h, int64_t pad_w,
+                             const float* zeros, float* strip, const TileTargets& to) {
   if constexpr (!USES_STRIPS) {
     for (int64_t t = begin; t < end; ++t)
       read_tile<P>(x, image, tiles(t, pad_h, pad_w), zeros,
@@ -163,7 +164,8 @@ inline void read_inputs(const float* x, const Image& image, const Tiles& tiles, 
   } else {
     for (int64_t t = begin, count; t < end; t += count) {
       count = std::min(end - t, tiles.across - t % tiles.across);
-      read_adjacent_tiles<P>(x, image, tiles(t, pad_h, pad_w), side, count, strip, t - begin, to);
+      transform_adjacent_tiles<P>(x, image, tiles(t, pad_h, pad_w), side, count, strip, t - begin,
+                                  to);
     }
   }
 }
@@ -171,8 +173,9 @@ inline void read_inputs(const float* x, const Image& image, const Tiles& tiles, 
 // Transforms tiles begin .. end of MxM output gradients to positions of the requested blocks;
 // `begin` is tile 0 of `to`.
 template <int P, int M>
-inline void read_gradients(const float* dy, const Image& image, const Tiles& tiles, int64_t begin,
-                           int64_t end, const float* zeros, const TileTargets& to) {
+inline void transform_gradients(const float* dy, const Image& image, const Tiles& tiles,
+                                int64_t begin, int64_t end, const float* zeros,
+                                const TileTargets& to) {
   for (int64_t t = begin; t < end; ++t)
     read_tile<M>(dy, image, tiles(t, 0, 0), zeros, [&](int64_t b, const auto& get) CYNET_XLAMBDA {
       if (b >= to.begin && b < to.end)
@@ -193,7 +196,7 @@ inline void write_tile(const float* s, int64_t apart, const Image& image, const 
                               transposed + i * N * LANES);
     s = transposed;
   }
-  const int64_t filters = image.channels, blocks = blocks_of(filters);
+  const int64_t filters = image.channels, blocks = block_count(filters);
   const Tile tile = tile_in_phase(image, virtual_tile, block / blocks);
   block %= blocks;
   const int64_t lanes = std::min<int64_t>(LANES, filters - block * LANES), step = image.step;

@@ -7,9 +7,11 @@ using namespace cynet::winograd;
 // ----- one-dimensional transforms at the points 0, A, -A, B, -B, infinity
 
 // B^T: 6 inputs to 6 positions, in three parts, so that few registers are live.
-CYNET_XINLINE Vec input_first(Vec x0, Vec x2, Vec x4) { return x4 - (A2 + B2) * x2 + A2 * B2 * x0; }
-CYNET_XINLINE void input_pair(float p, float q2, Vec x1, Vec x2, Vec x3, Vec x4, Vec* plus,
-                              Vec* minus) {
+CYNET_XINLINE Vec input_end_position(Vec x0, Vec x2, Vec x4) {
+  return x4 - (A2 + B2) * x2 + A2 * B2 * x0;
+}
+CYNET_XINLINE void input_positions(float p, float q2, Vec x1, Vec x2, Vec x3, Vec x4, Vec* plus,
+                                   Vec* minus) {
   const Vec even = x4 - q2 * x2, odd = x3 - q2 * x1;
   *plus = even + p * odd;
   *minus = even - p * odd;
@@ -17,12 +19,12 @@ CYNET_XINLINE void input_pair(float p, float q2, Vec x1, Vec x2, Vec x3, Vec x4,
 template <int P>
 CYNET_XINLINE void transform_input(const Vec* x, Vec* w) {
   if constexpr (P == 6) {
-    *w++ = input_first(x[0], x[2], x[4]);
+    *w++ = input_end_position(x[0], x[2], x[4]);
     ++x;
   }
-  input_pair(A1, B2, x[0], x[1], x[2], x[3], w, w + 1);
-  input_pair(B1, A2, x[0], x[1], x[2], x[3], w + 2, w + 3);
-  w[4] = input_first(x[0], x[2], x[4]);
+  input_positions(A1, B2, x[0], x[1], x[2], x[3], w, w + 1);
+  input_positions(B1, A2, x[0], x[1], x[2], x[3], w + 2, w + 3);
+  w[4] = input_end_position(x[0], x[2], x[4]);
 }
 
 // P positions to N outputs: A^T with N = M, or B with N = P for gradients of inputs.
@@ -105,13 +107,15 @@ CYNET_XINLINE void transform_input_tile(const Get& get, float* v, int64_t down, 
   };
   auto first = [&](int i, int z) CYNET_XLAMBDA {
 #pragma GCC unroll 6
-    for (int j = 0; j < P; ++j) row[j] = input_first(get(z, j), get(z + 2, j), get(z + 4, j));
+    for (int j = 0; j < P; ++j)
+      row[j] = input_end_position(get(z, j), get(z + 2, j), get(z + 4, j));
     put(i, row);
   };
   auto pair = [&](int i, float p, float q2) CYNET_XLAMBDA {
 #pragma GCC unroll 6
     for (int j = 0; j < P; ++j)
-      input_pair(p, q2, get(Z, j), get(Z + 1, j), get(Z + 2, j), get(Z + 3, j), row + j, other + j);
+      input_positions(p, q2, get(Z, j), get(Z + 1, j), get(Z + 2, j), get(Z + 3, j), row + j,
+                      other + j);
     put(i, row);
     put(i + 1, other);
   };

@@ -17,7 +17,7 @@ CYNET_NOINLINE void box_overlaps(const Corners<T>& box, const T* others, int64_t
   const Corners<T> a = box;
   CYNET_IVDEP
   for (int64_t j = 0; j < n; ++j) {
-    const T value = overlap(a, corners_of(others + 4 * j, false));
+    const T value = overlap_ratio(a, corners_of(others + 4 * j, false));
     out[j] = add ? out[j] + value : value;
   }
 }
@@ -100,7 +100,7 @@ inline void suppress_boxes(const Nms& o, const T* data, int64_t n, int64_t width
       [=](int64_t i) { return data[order[i] * width + o.id_index]; });
   int32_t* keep = rows;
   const T maximum = static_cast<T>(o.overlap_thresh);
-  const int64_t found = suppress(candidates, some, some, maximum, false, keep);
+  const int64_t found = suppress_overlaps(candidates, some, some, maximum, false, keep);
   for (int64_t i = 0; i < found; ++i) {
     record[i] = order[keep[i]];
     std::memcpy(out + i * width, data + record[i] * width, width * sizeof(T));
@@ -124,8 +124,8 @@ void box_nms(const Args& args) {
 // dx (+)= the gradient, moved back to the original rows; dx must be zeros unless it is added to.
 // Converted boxes: by the transposed conversion.
 template <typename T>
-inline void restore_suppressed(const Nms& o, const T* dy, const int32_t* record, int64_t n,
-                               int64_t width, T* dx) {
+inline void scatter_kept_gradients(const Nms& o, const T* dy, const int32_t* record, int64_t n,
+                                   int64_t width, T* dx) {
   for (int64_t i = 0; i < n; ++i) {
     if (record[i] < 0 || record[i] >= n) continue;
     const T* from = dy + i * width;
@@ -154,8 +154,8 @@ void box_nms_grad(const Args& args) {
   T* dx = args.output<T>(0);
   if (!args.add[0]) std::fill(dx, dx + args.out[0]->size, T(0));
   for (int64_t i = 0; i < args.out[0]->size / each; ++i)
-    restore_suppressed(args.as<Nms>(), args.input<T>(0) + i * each, args.input<int32_t>(1) + i * n,
-                       n, width, dx + i * each);
+    scatter_kept_gradients(args.as<Nms>(), args.input<T>(0) + i * each,
+                           args.input<int32_t>(1) + i * n, n, width, dx + i * each);
 }
 
 #define MATCHING_FIELDS(field) field(double, threshold) field(bool, is_ascend) field(int64_t, topk)

@@ -53,19 +53,19 @@ inline Corners<T> corners_of(const T* box, bool center) {
 
 // The length of a side; 0 if its ends are swapped. `more` is 1 if the last pixel is inside.
 template <typename T>
-inline T length(T low, T high, T more = 0) {
+inline T side_length(T low, T high, T more = 0) {
   const T n = high - low + more;
   return n > 0 ? n : 0;
 }
 
 // Intersection over union; 0 if the union is empty.
 template <typename T>
-inline T overlap(const Corners<T>& a, const Corners<T>& b) {
-  const T w = length(std::max(a.left, b.left), std::min(a.right, b.right));
-  const T h = length(std::max(a.top, b.top), std::min(a.bottom, b.bottom));
+inline T overlap_ratio(const Corners<T>& a, const Corners<T>& b) {
+  const T w = side_length(std::max(a.left, b.left), std::min(a.right, b.right));
+  const T h = side_length(std::max(a.top, b.top), std::min(a.bottom, b.bottom));
   const T both = w * h;
-  const T whole = length(a.left, a.right) * length(a.top, a.bottom) +
-                  length(b.left, b.right) * length(b.top, b.bottom) - both;
+  const T whole = side_length(a.left, a.right) * side_length(a.top, a.bottom) +
+                  side_length(b.left, b.right) * side_length(b.top, b.bottom) - both;
   return whole > 0 ? both / whole : 0;
 }
 
@@ -130,13 +130,13 @@ struct BoxCandidates {
     for (int64_t i = 0; i < n; ++i) {
       const Corners<T> b = box(kind ? order[i] : i);
       left[i] = b.left, top[i] = b.top, right[i] = b.right, bottom[i] = b.bottom;
-      area[i] = length(b.left, b.right, more) * length(b.top, b.bottom, more);
+      area[i] = side_length(b.left, b.right, more) * side_length(b.top, b.bottom, more);
       dropped[i] = 0;
     }
   }
 
   // The end of the run of candidates with the same class as candidate `begin`.
-  int64_t end_of_kind(int64_t begin, int64_t n) const {
+  int64_t end_of_class(int64_t begin, int64_t n) const {
     if (!kind) return n;
     int64_t end = begin + 1;
     while (end < n && kind[order[end]] == kind[order[begin]]) ++end;
@@ -148,11 +148,11 @@ struct BoxCandidates {
 // with `reached` by as much. At most `maximum` are kept. Their positions, ascending, go to `keep`;
 // the result is their number.
 template <typename T, typename I>
-inline int64_t suppress(const BoxCandidates<T>& c, int64_t n, int64_t maximum, T threshold,
-                        bool reached, I* keep) {
+inline int64_t suppress_overlaps(const BoxCandidates<T>& c, int64_t n, int64_t maximum, T threshold,
+                                 bool reached, I* keep) {
   int64_t found = 0;
   for (int64_t begin = 0, end; begin < n; begin = end) {
-    end = c.end_of_kind(begin, n);
+    end = c.end_of_class(begin, n);
     for (int64_t i = begin; i < end; ++i) {
       if (c.dropped[i] != 0) continue;
       if (!c.kind) {
@@ -161,8 +161,8 @@ inline int64_t suppress(const BoxCandidates<T>& c, int64_t n, int64_t maximum, T
       }
       const T l = c.left[i], t = c.top[i], r = c.right[i], b = c.bottom[i], area = c.area[i];
       for (int64_t j = i + 1; j < end; ++j) {  // no branch, so that the compiler vectorises it
-        const T w = length(std::max(l, c.left[j]), std::min(r, c.right[j]), c.more);
-        const T h = length(std::max(t, c.top[j]), std::min(b, c.bottom[j]), c.more);
+        const T w = side_length(std::max(l, c.left[j]), std::min(r, c.right[j]), c.more);
+        const T h = side_length(std::max(t, c.top[j]), std::min(b, c.bottom[j]), c.more);
         const T both = w * h, whole = area + c.area[j] - both;
         const T share = whole > 0 ? both / whole : T(0);
         const bool hit = reached ? share >= threshold : share > threshold;

@@ -63,8 +63,8 @@ inline int64_t target_bytes(int64_t anchors, int64_t boxes) {
 }
 
 // The first free anchor with the largest overlap with a box, above `least`.
-inline BestAnchor best_anchor(const float* shares, const signed char* taken, int64_t anchors,
-                              float least) {
+inline BestAnchor best_free_anchor(const float* shares, const signed char* taken, int64_t anchors,
+                                   float least) {
   BestAnchor best = {-1, least};
   for (int64_t j = 0; j < anchors; ++j)
     if (taken[j] != 1 && shares[j] > best.share) best = {j, shares[j]};
@@ -108,7 +108,7 @@ struct AnchorMatches {
     for (int64_t k = 0; k < boxes; ++k) {
       const Corners<float> box = corners_of(labels + k * width + 1, false);
       for (int64_t j = 0; j < n; ++j)
-        shares[k * n + j] = overlap(corners_of(anchors + 4 * j, false), box);
+        shares[k * n + j] = overlap_ratio(corners_of(anchors + 4 * j, false), box);
     }
     for (int64_t j = 0; j < n; ++j) {  // the first box of the largest overlap
       best_share[j] = -1;
@@ -124,13 +124,13 @@ struct AnchorMatches {
   int64_t match_boxes(BestAnchor* best) {
     const float least = 1e-6f;
     int64_t positives = 0;
-    for (int64_t k = 0; k < boxes; ++k) best[k] = best_anchor(shares + k * n, state, n, least);
+    for (int64_t k = 0; k < boxes; ++k) best[k] = best_free_anchor(shares + k * n, state, n, least);
     for (int64_t left = boxes; left > 0; --left) {
       int64_t chosen = -1;
       for (int64_t k = 0; k < boxes; ++k) {
         if (best[k].anchor < 0) continue;
         if (state[best[k].anchor] == POSITIVE) {
-          best[k] = best_anchor(shares + k * n, state, n, least);
+          best[k] = best_free_anchor(shares + k * n, state, n, least);
           if (best[k].anchor < 0) continue;
         }
         if (chosen < 0 || best[k].share > best[chosen].share ||
@@ -246,8 +246,8 @@ inline int64_t detection_bytes(int64_t n) {
 }
 
 // Writes rows (class, score, left, top, right, bottom) of one image; class -1: unused row.
-void detect(const DetectionParams& o, const float* scores, int64_t classes, const float* codes,
-            const float* anchors, int64_t n, float* out, void* space) {
+void detect_boxes(const DetectionParams& o, const float* scores, int64_t classes,
+                  const float* codes, const float* anchors, int64_t n, float* out, void* space) {
   const float threshold = float(o.threshold), maximum = float(o.nms_threshold);
   ScratchArena pieces(space);
   float* best = pieces.allocate<float>(n);
@@ -296,7 +296,7 @@ void detect(const DetectionParams& o, const float* scores, int64_t classes, cons
   candidates.fill(
       some, [=](int64_t i) { return corners_of(out + 6 * i + 2, false); },
       [=](int64_t i) { return out[6 * i]; });
-  suppress(candidates, some, some, maximum, true, keep);
+  suppress_overlaps(candidates, some, some, maximum, true, keep);
   for (int64_t i = 0; i < valid; ++i)  // suppressed rows still have score and box, as in MXNet
     if (i >= some || candidates.gone[i] != 0) out[6 * i] = -1;
 }
@@ -311,9 +311,9 @@ void multibox_detection(const Args& args) {
   const int64_t batch = args.in[0]->shape[0], classes = args.in[0]->shape[1];
   const int64_t n = args.in[2]->shape[1];
   for_images(args, batch, detection_bytes(n), [&](int64_t i, char* space) {
-    detect(args.as<DetectionParams>(), args.input<float>(0) + i * n * classes, classes,
-           args.input<float>(1) + i * n * 4, args.input<float>(2), n,
-           args.output<float>(0) + i * n * 6, space);
+    detect_boxes(args.as<DetectionParams>(), args.input<float>(0) + i * n * classes, classes,
+                 args.input<float>(1) + i * n * 4, args.input<float>(2), n,
+                 args.output<float>(0) + i * n * 6, space);
   });
 }
 

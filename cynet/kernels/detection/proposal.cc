@@ -75,7 +75,7 @@ void select_proposals(const ProposalParams& o, int64_t height, int64_t width, co
   candidates.fill(some, [=](int64_t i) { return boxes[order[i]]; }, [](int64_t) { return 0.0f; });
   const int64_t after = o.rpn_post_nms_top_n, maximum = std::min(after, some);
   const int64_t found =
-      suppress(candidates, some, maximum, static_cast<float>(o.threshold), false, keep);
+      suppress_overlaps(candidates, some, maximum, static_cast<float>(o.threshold), false, keep);
   for (int64_t i = 0; i < after; ++i) {
     const int64_t from = order[keep[i % found]];
     const float row[5] = {batch_index, boxes[from].left, boxes[from].top, boxes[from].right,

@@ -32,10 +32,10 @@ enum ArithmeticOp {
 };
 // An operand is an array, one element, or an array by a number. AHEAD: what the next tile reads of
 // the array is prefetched.
-enum ArithmeticForm { PLAIN, PLAIN_AHEAD, SCALED, SCALED_AHEAD, REPEATED, FORMS };
+enum OperandForm { PLAIN, PLAIN_AHEAD, SCALED, SCALED_AHEAD, REPEATED, FORMS };
 
 struct ArithmeticStep {
-  int code;            // ArithmeticOp * FORMS + ArithmeticForm
+  int code;            // ArithmeticOp * FORMS + OperandForm
   const char* at;      // the operand
   const char* number;  // constant factor of the form SCALED
 };
@@ -70,16 +70,16 @@ inline void set_arithmetic(int op, const Kernel& kernel) {
 }
 
 // The peephole over the lines of one chain.
-class ArithmeticJoin {
+class ArithmeticJoiner {
  public:
-  ArithmeticJoin(FusedLoop* loops, int count, const FusedOperand* operands, int64_t columns,
-                 FusedStep* steps)
+  ArithmeticJoiner(FusedLoop* loops, int count, const FusedOperand* operands, int64_t columns,
+                   FusedStep* steps)
       : loops(loops), count(count), operands(operands), columns(columns), steps(steps) {}
 
   // Returns the number of remaining loops.
-  int run() {
+  int join_all() {
     for (int k = 0; k < count; ++k) loops[k].op = op_of_line(k);
-    for (int k = 0; k < count; ++k) fold_product(k);
+    for (int k = 0; k < count; ++k) fold_product_into_sum(k);
     int left = 0;
     for (int k = 0, end; k < count; k = end) {
       end = k + 1;
@@ -135,7 +135,7 @@ class ArithmeticJoin {
   }
 
   // Folds array * constant into the one sum that reads it.
-  void fold_product(int k) {
+  void fold_product_into_sum(int k) {
     if (loops[k].op != TIMES || is_scaled(k) || target_of(k).array != -1) return;
     const int number = operand_of(k, 0).array == -2 ? 0 : 1;
     const FusedOperand& source = operand_of(k, 1 - number);
@@ -170,7 +170,7 @@ class ArithmeticJoin {
   }
 
   // Appends a step; `first` is the loop's first step.
-  void add(int first, int op, int operand, int scaled = 0) {
+  void append_step(int first, int op, int operand, int scaled = 0) {
     int ahead = op != PUT && operand != NOTHING && operands[operand].array >= 0;
     for (int k = first; ahead && k < n_steps; ++k)
       if (steps[k].operand != NOTHING &&
@@ -183,20 +183,20 @@ class ArithmeticJoin {
   int join_lines(int k) {
     const int first = n_steps, by_rows = loops[k].by_rows;
     int side = !moves_with_target(operand_of(k, 0));
-    add(first, TAKE, loops[k].operand[side], loops[k].scaled[side]);
+    append_step(first, TAKE, loops[k].operand[side], loops[k].scaled[side]);
     while (true) {
       const FusedLoop& loop = loops[k];
-      if (loop.reads == 1) add(first, loops[k].op, NOTHING);
+      if (loop.reads == 1) append_step(first, loops[k].op, NOTHING);
       else
-        add(first, side ? swapped_op(loops[k].op) : loops[k].op, loop.operand[1 - side],
-            loop.scaled[1 - side]);
+        append_step(first, side ? reversed_op(loops[k].op) : loops[k].op, loop.operand[1 - side],
+                    loop.scaled[1 - side]);
       int next = k + 1;
       while (next < count && loops[next].kind == FOLDED) ++next;
       const bool goes_on = next < count && loops[next].op != NO_ARITHMETIC &&
                            loops[next].by_rows == by_rows && n_steps - first < MOST_STEPS - 3;
       side = goes_on ? register_operand(next, target_of(k)) : -1;
-      if (target_of(k).array >= 0 || is_read(target_of(k), next, side >= 0))
-        add(first, PUT, loop.target);
+      if (target_of(k).array >= 0 || is_register_read(target_of(k), next, side >= 0))
+        append_step(first, PUT, loop.target);
       if (side < 0) return next;
       k = next;
     }
@@ -214,7 +214,7 @@ class ArithmeticJoin {
   }
 
   // True if a line from k on reads that register from memory. Line k does not if it `has` it.
-  bool is_read(const FusedOperand& value, int k, bool has) const {
+  bool is_register_read(const FusedOperand& value, int k, bool has) const {
     for (int j = k; j < count; ++j) {
       for (int i = 0; i < loops[j].reads && !(has && j == k); ++i)
         if (loops[j].kind != FOLDED && are_same_operand(operand_of(j, i), value)) return true;
@@ -224,7 +224,7 @@ class ArithmeticJoin {
     return false;
   }
 
-  static int swapped_op(int op) {
+  static int reversed_op(int op) {
     return op == MINUS ? static_cast<int>(FROM) : op == OVER ? static_cast<int>(UNDER) : op;
   }
 };
@@ -233,7 +233,7 @@ class ArithmeticJoin {
 inline void join_arithmetic(FusedLoops* chain, FusedLoop* loops, FusedStep* steps) {
 #if defined(__GNUC__)
   chain->n_loops =
-      ArithmeticJoin(loops, chain->n_loops, chain->operands, chain->columns, steps).run();
+      ArithmeticJoiner(loops, chain->n_loops, chain->operands, chain->columns, steps).join_all();
 #endif
   chain->steps = steps;
 }

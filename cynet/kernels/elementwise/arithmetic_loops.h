@@ -69,26 +69,26 @@ CYNET_XINLINE void arithmetic_tile(const ArithmeticStep* steps, int count, int64
   Vec value[K] = {};
   for (int k = 0; k < count; ++k) {
     const ArithmeticStep& step = steps[k];
-#define CYNET_CASE(op, form) \
+#define CYNET_STEP_CASE(op, form) \
   case op* FORMS + form: arithmetic_step<op, form, part, T>(value, step, i, n); break;
-#define CYNET_CASES(op)        \
-  CYNET_CASE(op, PLAIN)        \
-  CYNET_CASE(op, PLAIN_AHEAD)  \
-  CYNET_CASE(op, SCALED)       \
-  CYNET_CASE(op, SCALED_AHEAD) \
-  CYNET_CASE(op, REPEATED)
+#define CYNET_STEP_CASES(op)        \
+  CYNET_STEP_CASE(op, PLAIN)        \
+  CYNET_STEP_CASE(op, PLAIN_AHEAD)  \
+  CYNET_STEP_CASE(op, SCALED)       \
+  CYNET_STEP_CASE(op, SCALED_AHEAD) \
+  CYNET_STEP_CASE(op, REPEATED)
     switch (step.code) {
-      CYNET_CASES(TAKE)
-      CYNET_CASES(PLUS)
-      CYNET_CASES(MINUS)
-      CYNET_CASES(FROM)
-      CYNET_CASES(TIMES)
-      CYNET_CASES(OVER)
-      CYNET_CASES(UNDER)
+      CYNET_STEP_CASES(TAKE)
+      CYNET_STEP_CASES(PLUS)
+      CYNET_STEP_CASES(MINUS)
+      CYNET_STEP_CASES(FROM)
+      CYNET_STEP_CASES(TIMES)
+      CYNET_STEP_CASES(OVER)
+      CYNET_STEP_CASES(UNDER)
       // without an operand
-      CYNET_CASE(NEGATIVE, REPEATED)
-      CYNET_CASE(SQUARE, REPEATED)
-      CYNET_CASE(RELU, REPEATED)
+      CYNET_STEP_CASE(NEGATIVE, REPEATED)
+      CYNET_STEP_CASE(SQUARE, REPEATED)
+      CYNET_STEP_CASE(RELU, REPEATED)
       case PUT* FORMS + PLAIN:
       case PUT* FORMS + PLAIN_AHEAD:
 #pragma GCC unroll 16
@@ -98,8 +98,8 @@ CYNET_XINLINE void arithmetic_tile(const ArithmeticStep* steps, int count, int64
         }
         break;
     }
-#undef CYNET_CASES
-#undef CYNET_CASE
+#undef CYNET_STEP_CASES
+#undef CYNET_STEP_CASE
   }
 }
 

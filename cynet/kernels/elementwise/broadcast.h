@@ -77,13 +77,13 @@ inline int64_t operand_size(const Kernel& k, int operand) {
   return element_size(operand_dtype(k, operand));
 }
 
-struct Chunk {
+struct ChunkBuffer {
   alignas(64) char bytes[CHUNK * 8];
 };
 
 // A run of an operand in dtype `compute`: its memory if that is its dtype, else a converted copy.
-inline const void* load_run(const Kernel& k, int operand, const void* data, int stride, int64_t n,
-                            Chunk* chunk) {
+inline const void* load_converted(const Kernel& k, int operand, const void* data, int stride,
+                                  int64_t n, ChunkBuffer* chunk) {
   const int dtype = operand_dtype(k, operand), from = dtype == BOOL ? static_cast<int>(U8) : dtype;
   if (from == k.compute || (!stride && (k.add & NUMBER_IS_WIDE))) return data;
   convert(from, k.compute, data, chunk->bytes, stride ? n : 1);
@@ -124,9 +124,9 @@ inline void run_into_output(const Kernel& k, void* out, int64_t n, Run&& run) {
     for (int64_t i = 0; i < n; i += each) run(ptr_at(out, i, size), i, n - i < each ? n - i : each);
     return;
   }
-  Chunk chunk;
+  ChunkBuffer chunk;
   if (k.add == (ADDS | NUMBER_IS_WIDE)) {  // integers are added in the output's dtype
-    Chunk narrow;
+    ChunkBuffer narrow;
     for (int64_t i = 0; i < n; i += CHUNK) {
       const int64_t m = n - i < CHUNK ? n - i : static_cast<int64_t>(CHUNK);
       run(static_cast<void*>(chunk.bytes), i, m);
@@ -146,42 +146,43 @@ inline void run_into_output(const Kernel& k, void* out, int64_t n, Run&& run) {
 inline void unary_run(const Kernel& k, const void* x, void* out, int64_t n) {
   const int64_t size = operand_size(k, 0);
   run_into_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
-    Chunk chunk;
-    reinterpret_cast<UnaryLoop>(k.loop)(load_run(k, 0, ptr_at(x, i, size), 1, m, &chunk), to, m);
+    ChunkBuffer chunk;
+    reinterpret_cast<UnaryLoop>(k.loop)(load_converted(k, 0, ptr_at(x, i, size), 1, m, &chunk), to,
+                                        m);
   });
 }
 
-inline bool is_plain(const Kernel& k) { return k.compute == k.dtype && !(k.add & MIXED); }
+inline bool has_one_dtype(const Kernel& k) { return k.compute == k.dtype && !(k.add & MIXED); }
 
 inline void binary_run(const Kernel& k, const void* a, int sa, const void* b, int sb, void* out,
                        int64_t n) {
-  if (is_plain(k)) {
+  if (has_one_dtype(k)) {
     reinterpret_cast<BinaryLoop>(k.loop)(a, sa, b, sb, out, n);
     return;
   }
   const int64_t size_a = operand_size(k, 0), size_b = operand_size(k, 1);
   run_into_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
-    Chunk ca, cb;
-    reinterpret_cast<BinaryLoop>(k.loop)(load_run(k, 0, ptr_at(a, i * sa, size_a), sa, m, &ca), sa,
-                                         load_run(k, 1, ptr_at(b, i * sb, size_b), sb, m, &cb), sb,
-                                         to, m);
+    ChunkBuffer ca, cb;
+    reinterpret_cast<BinaryLoop>(k.loop)(
+        load_converted(k, 0, ptr_at(a, i * sa, size_a), sa, m, &ca), sa,
+        load_converted(k, 1, ptr_at(b, i * sb, size_b), sb, m, &cb), sb, to, m);
   });
 }
 
 inline void grad_run(const Kernel& k, const void* g, int sg, const void* a, int sa, const void* b,
                      int sb, void* out, int64_t n) {
-  if (is_plain(k)) {
+  if (has_one_dtype(k)) {
     reinterpret_cast<GradLoop>(k.loop)(g, sg, a, sa, b, sb, out, n);
     return;
   }
   const int64_t size_g = operand_size(k, 0), size_a = operand_size(k, 1),
                 size_b = operand_size(k, 2);
   run_into_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
-    Chunk cg, ca, cb;
-    reinterpret_cast<GradLoop>(k.loop)(load_run(k, 0, ptr_at(g, i * sg, size_g), sg, m, &cg), sg,
-                                       load_run(k, 1, ptr_at(a, i * sa, size_a), sa, m, &ca), sa,
-                                       load_run(k, 2, ptr_at(b, i * sb, size_b), sb, m, &cb), sb,
-                                       to, m);
+    ChunkBuffer cg, ca, cb;
+    reinterpret_cast<GradLoop>(k.loop)(
+        load_converted(k, 0, ptr_at(g, i * sg, size_g), sg, m, &cg), sg,
+        load_converted(k, 1, ptr_at(a, i * sa, size_a), sa, m, &ca), sa,
+        load_converted(k, 2, ptr_at(b, i * sb, size_b), sb, m, &cb), sb, to, m);
   });
 }
 
@@ -257,7 +258,7 @@ inline void parallel_for_blocks(int threads, int64_t n, Body&& body) {
                [&](int64_t begin, int64_t end) { body(begin * 64, end * 64 < n ? end * 64 : n); });
 }
 
-inline void unary_all(int threads, const Kernel& k, const void* x, void* out, int64_t n) {
+inline void unary_threaded(int threads, const Kernel& k, const void* x, void* out, int64_t n) {
   const int64_t size = element_size(k.dtype), size_x = operand_size(k, 0);
   parallel_for_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
     unary_run(k, ptr_at(x, begin, size_x), ptr_at(out, begin, size), end - begin);
@@ -284,8 +285,8 @@ inline void binary_uncached(const Kernel& k, const char* a, const char* b, char*
 }
 #endif
 
-inline void binary_all(int threads, const Kernel& k, const void* a, int sa, const void* b, int sb,
-                       void* out, int64_t n) {
+inline void binary_threaded(int threads, const Kernel& k, const void* a, int sa, const void* b,
+                            int sb, void* out, int64_t n) {
   const int64_t size = element_size(k.dtype);
 #ifdef CYNET_X86_LEVELS
   if (n * size > BEYOND_CACHES && k.compute == k.dtype && !k.add && sa && sb && out != a &&
@@ -304,8 +305,8 @@ inline void binary_all(int threads, const Kernel& k, const void* a, int sa, cons
   });
 }
 
-inline void grad_all(int threads, const Kernel& k, const void* g, int sg, const void* a, int sa,
-                     const void* b, int sb, void* out, int64_t n) {
+inline void grad_threaded(int threads, const Kernel& k, const void* g, int sg, const void* a,
+                          int sa, const void* b, int sb, void* out, int64_t n) {
   const int64_t size = element_size(k.dtype), size_g = operand_size(k, 0);
   const int64_t size_a = operand_size(k, 1), size_b = operand_size(k, 2);
   parallel_for_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
@@ -337,7 +338,7 @@ class FlatOperand {
   int stride() const { return in_place_ ? static_cast<int>(own_.stride[0][0]) : 1; }
 
   // A pointer to elements [begin, end), in place or in the chunk; begin is a multiple of `each`.
-  const void* part(int64_t begin, int64_t end, int64_t each, Chunk* chunk) {
+  const void* part_address(int64_t begin, int64_t end, int64_t each, ChunkBuffer* chunk) {
     if (in_place_) return ptr_at(data_, begin * own_.stride[0][0], size_);
     if (end - begin > laid_) {
       switch (size_) {
@@ -353,7 +354,7 @@ class FlatOperand {
 
  private:
   template <typename T>
-  void copy_period(int64_t begin, int64_t end, Chunk* chunk) const {
+  void copy_period(int64_t begin, int64_t end, ChunkBuffer* chunk) const {
     T* to = reinterpret_cast<T*>(chunk->bytes);
     const int64_t stride = own_.stride[0][own_.ndim - 1];
     for_runs(own_, begin, end, [&](const int64_t* offset, int64_t n) {
@@ -393,11 +394,11 @@ inline void binary_broadcast(int threads, const Kernel& k, const Space& s, const
     const int64_t each = part_elements(s);
     parallel_for(threads, (s.size + each - 1) / each, [=, &k, &s](int64_t first, int64_t past) {
       FlatOperand fa(s, 1, a, size_a), fb(s, 2, b, size_b);
-      Chunk ca, cb;
+      ChunkBuffer ca, cb;
       for (int64_t i = first * each; i < past * each && i < s.size; i += each) {
         const int64_t end = i + each < s.size ? i + each : s.size;
-        binary_run(k, fa.part(i, end, each, &ca), fa.stride(), fb.part(i, end, each, &cb),
-                   fb.stride(), ptr_at(out, i, size), end - i);
+        binary_run(k, fa.part_address(i, end, each, &ca), fa.stride(),
+                   fb.part_address(i, end, each, &cb), fb.stride(), ptr_at(out, i, size), end - i);
       }
     });
     return;
@@ -421,12 +422,12 @@ inline void grad_broadcast(int threads, const Kernel& k, const Space& s, const v
     const int64_t each = part_elements(s);
     parallel_for(threads, (s.size + each - 1) / each, [=, &k, &s](int64_t first, int64_t past) {
       FlatOperand fg(s, 1, g, size_g), fa(s, 2, a, size_a), fb(s, 3, b, size_b);
-      Chunk cg, ca, cb;
+      ChunkBuffer cg, ca, cb;
       for (int64_t i = first * each; i < past * each && i < s.size; i += each) {
         const int64_t end = i + each < s.size ? i + each : s.size;
-        grad_run(k, fg.part(i, end, each, &cg), fg.stride(), fa.part(i, end, each, &ca),
-                 fa.stride(), fb.part(i, end, each, &cb), fb.stride(), ptr_at(out, i, size),
-                 end - i);
+        grad_run(k, fg.part_address(i, end, each, &cg), fg.stride(),
+                 fa.part_address(i, end, each, &ca), fa.stride(),
+                 fb.part_address(i, end, each, &cb), fb.stride(), ptr_at(out, i, size), end - i);
       }
     });
     return;
@@ -453,7 +454,7 @@ inline void cast_add_array(int threads, const Kernel& plus, int from, const void
                            int64_t n) {
   const int64_t in = element_size(from), out = element_size(plus.dtype);
   parallel_for_blocks(threads, n, [=, &plus](int64_t begin, int64_t end) {
-    Chunk chunk;
+    ChunkBuffer chunk;
     for (int64_t i = begin; i < end; i += CHUNK) {
       const int64_t m = end - i < CHUNK ? end - i : static_cast<int64_t>(CHUNK);
       convert(from, plus.dtype, ptr_at(src, i, in), chunk.bytes, m);

@@ -63,13 +63,13 @@ constexpr bool can_add_directly =
 template <class F>
 constexpr bool can_add_directly<gradient_times<F>> = can_add_directly<F>;
 
-// True if a repeated operand of F is expanded (functors.h); true if F has an `at_two`.
+// True if a repeated operand of F is expanded (functors.h); true if F has an `at_two_functor`.
 template <class F>
 constexpr bool expands_scalar = std::is_base_of<functor::prefers_expanded_scalar, F>::value;
 template <class F, typename = void>
-struct has_at_two : std::false_type {};
+struct has_at_two_functor : std::false_type {};
 template <class F>
-struct has_at_two<F, std::void_t<typename F::at_two>> : std::true_type {};
+struct has_at_two_functor<F, std::void_t<typename F::at_two_functor>> : std::true_type {};
 
 }  // namespace cynet
 
@@ -79,7 +79,7 @@ struct has_at_two<F, std::void_t<typename F::at_two>> : std::true_type {};
 namespace cynet {
 
 template <typename Loop>
-struct Row {
+struct FunctorRow {
   const char* name;
   Loop loop[N_REQ][N_DTYPE][N_LEVEL];
 };
@@ -110,7 +110,7 @@ struct Row {
 // The loop of functor `name` for `dtype`; bool arrays use the uint8 loop, whose sums become 0 or 1
 // again (broadcast.h). loop == NULL: no such functor.
 template <typename Loop, size_t rows>
-Kernel find_kernel(const Row<Loop> (&table)[rows], const char* name, int dtype, int add,
+Kernel find_kernel(const FunctorRow<Loop> (&table)[rows], const char* name, int dtype, int add,
                    int level) {
   Kernel found = {nullptr, dtype, dtype == BOOL ? static_cast<int>(U8) : dtype, add};
   for (size_t i = 0; i < rows; ++i) {

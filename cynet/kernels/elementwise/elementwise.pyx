@@ -10,11 +10,11 @@ from ..parallel cimport GRAIN, threads_awake, threads_for
 cdef extern from "elementwise/broadcast.h" namespace "cynet" nogil:
     bint ran_loop_lately() noexcept
     void set_convert_level(int level) noexcept
-    void unary_all(int threads, const Kernel& k, const void* x, void* out, int64_t n) noexcept
-    void binary_all(int threads, const Kernel& k, const void* a, int sa, const void* b, int sb,
-                    void* out, int64_t n) noexcept
-    void grad_all(int threads, const Kernel& k, const void* g, int sg, const void* a, int sa,
-                  const void* b, int sb, void* out, int64_t n) noexcept
+    void unary_threaded(int threads, const Kernel& k, const void* x, void* out, int64_t n) noexcept
+    void binary_threaded(int threads, const Kernel& k, const void* a, int sa, const void* b, int sb,
+                         void* out, int64_t n) noexcept
+    void grad_threaded(int threads, const Kernel& k, const void* g, int sg, const void* a, int sa,
+                       const void* b, int sb, void* out, int64_t n) noexcept
     void merge_axes(Space* space) noexcept
     void binary_broadcast(int threads, const Kernel& k, const Space& s, const void* a,
                           const void* b, void* out) noexcept
@@ -40,17 +40,17 @@ cdef int _thread_count(int64_t n) noexcept nogil:
 
 
 cdef void run_unary(const Kernel* kernel, const void* x, void* out, int64_t n) noexcept nogil:
-    unary_all(_thread_count(n), kernel[0], x, out, n)
+    unary_threaded(_thread_count(n), kernel[0], x, out, n)
 
 
 cdef void run_binary(const Kernel* kernel, const void* a, int sa, const void* b, int sb, void* out,
                      int64_t n) noexcept nogil:
-    binary_all(_thread_count(n), kernel[0], a, sa, b, sb, out, n)
+    binary_threaded(_thread_count(n), kernel[0], a, sa, b, sb, out, n)
 
 
 cdef void run_grad(const Kernel* kernel, const void* g, int sg, const void* a, int sa,
                    const void* b, int sb, void* out, int64_t n) noexcept nogil:
-    grad_all(_thread_count(n), kernel[0], g, sg, a, sa, b, sb, out, n)
+    grad_threaded(_thread_count(n), kernel[0], g, sg, a, sa, b, sb, out, n)
 
 
 cdef void make_space(Space* space, const TBlob** operands, int n) noexcept nogil:

@@ -3,7 +3,7 @@
 // A loop computes one contiguous run of elements in one type: float, double or an integer type.
 
 template <bool add, typename T>
-CYNET_XINLINE void put(T& out, T value) {
+CYNET_XINLINE void put_or_add(T& out, T value) {
   if constexpr (add) out = sum_of(out, value);
   else out = value;
 }
@@ -53,7 +53,7 @@ void unary_loop(const void* x_, void* out_, int64_t n) {
   if constexpr (has_fast_form<F>::value && std::is_same<T, float>::value)
     return fast_form_loop<F>(out, n, x);
   CYNET_IVDEP
-  for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(x[i]));
+  for (int64_t i = 0; i < n; ++i) put_or_add<add>(out[i], F::template map<T>(x[i]));
 }
 
 // Calls body(many, i, m) for parts of [0, n), where many[0 .. m) are all `value`.
@@ -80,11 +80,12 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
     if constexpr (has_fast_form<F>::value && std::is_same<T, float>::value)
       return fast_form_loop<F>(out, n, a, b);
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(a[i], b[i]));
+    for (int64_t i = 0; i < n; ++i) put_or_add<add>(out[i], F::template map<T>(a[i], b[i]));
   } else if (sa) {
     const T one = b[0];
-    if constexpr (has_at_two<F>::value && std::is_floating_point<T>::value) {
-      if (one == T(2)) return binary_loop<typename F::at_two, T, add>(a_, 1, b_, 0, out_, n);
+    if constexpr (has_at_two_functor<F>::value && std::is_floating_point<T>::value) {
+      if (one == T(2))
+        return binary_loop<typename F::at_two_functor, T, add>(a_, 1, b_, 0, out_, n);
     }
     if constexpr (expands_scalar<F> || (has_fast_form<F>::value && std::is_same<T, float>::value)) {
       return with_repeated_value(one, n, [=](const T* many, int64_t i, int64_t m) {
@@ -92,7 +93,7 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
       });
     }
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(a[i], one));
+    for (int64_t i = 0; i < n; ++i) put_or_add<add>(out[i], F::template map<T>(a[i], one));
   } else if (sb) {
     const T one = a[0];
     if constexpr (expands_scalar<F> || (has_fast_form<F>::value && std::is_same<T, float>::value)) {
@@ -101,10 +102,10 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
       });
     }
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(one, b[i]));
+    for (int64_t i = 0; i < n; ++i) put_or_add<add>(out[i], F::template map<T>(one, b[i]));
   } else {
     const T one = F::template map<T>(a[0], b[0]);
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], one);
+    for (int64_t i = 0; i < n; ++i) put_or_add<add>(out[i], one);
   }
 }
 
@@ -123,11 +124,12 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
   if (sg && sa && sb) {
     CYNET_IVDEP
     for (int64_t i = 0; i < n; ++i)
-      put<add>(out[i], product_of(g[i], F::template map<T>(a[i], b[i])));
+      put_or_add<add>(out[i], product_of(g[i], F::template map<T>(a[i], b[i])));
   } else if (sg && sa) {
     const T y = b[0];
-    if constexpr (has_at_two<F>::value && std::is_floating_point<T>::value) {
-      if (y == T(2)) return grad_loop<typename F::at_two, T, add>(g_, 1, a_, 1, b_, 0, out_, n);
+    if constexpr (has_at_two_functor<F>::value && std::is_floating_point<T>::value) {
+      if (y == T(2))
+        return grad_loop<typename F::at_two_functor, T, add>(g_, 1, a_, 1, b_, 0, out_, n);
     }
     if constexpr (expands_scalar<F>) {
       return with_repeated_value(y, n, [=](const T* many, int64_t i, int64_t m) {
@@ -135,7 +137,8 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
       });
     }
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], product_of(g[i], F::template map<T>(a[i], y)));
+    for (int64_t i = 0; i < n; ++i)
+      put_or_add<add>(out[i], product_of(g[i], F::template map<T>(a[i], y)));
   } else if (sg && sb) {
     const T x = a[0];
     if constexpr (expands_scalar<F>) {
@@ -144,13 +147,15 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
       });
     }
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], product_of(g[i], F::template map<T>(x, b[i])));
+    for (int64_t i = 0; i < n; ++i)
+      put_or_add<add>(out[i], product_of(g[i], F::template map<T>(x, b[i])));
   } else if (!sg && sa && !sb) {
     const T gy = g[0], y = b[0];
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) put<add>(out[i], product_of(gy, F::template map<T>(a[i], y)));
+    for (int64_t i = 0; i < n; ++i)
+      put_or_add<add>(out[i], product_of(gy, F::template map<T>(a[i], y)));
   } else {
     for (int64_t i = 0; i < n; ++i)
-      put<add>(out[i], product_of(g[i * sg], F::template map<T>(a[i * sa], b[i * sb])));
+      put_or_add<add>(out[i], product_of(g[i * sg], F::template map<T>(a[i * sa], b[i * sb])));
   }
 }

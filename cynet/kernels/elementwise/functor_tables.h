@@ -20,7 +20,7 @@ extern const FunctorTable unary_functors, unary_grad_functors, binary_functors,
 
 }  // namespace cynet
 
-// The table of a family from `rows`, an array of Row (elementwise.h).
+// The table of a family from `rows`, an array of FunctorRow (elementwise.h).
 #define CYNET_FUNCTOR_TABLE(family)                                                             \
   const FunctorTable family##_functors = {[](const char* name, int dtype, int add, int level) { \
                                             return find_kernel(rows, name, dtype, add, level);  \

@@ -40,7 +40,7 @@ namespace functor {
     static CYNET_XINLINE T map(T x) {                                                 \
       return static_cast<T>(std::Name(x));                                            \
     }                                                                                 \
-    static CYNET_XINLINE bool is_fast(float x) { return math::has_fast_circular(x); } \
+    static CYNET_XINLINE bool is_fast(float x) { return math::can_use_fast_trig(x); } \
     static CYNET_XINLINE float fast_form(float x) { return math::fast_##Name(x); }    \
   };
 
@@ -210,7 +210,7 @@ CYNET_UNARY(radians_grad, T(0.017453292519943295))
 
 // Base of binary functors with branches on one operand: a repeated operand is expanded. If that
 // operand repeats, compilers would hoist the branches out of the loop and not vectorise it, so the
-// loops expand it to a run. `at_two`: the functor for b equal to 2 throughout.
+// loops expand it to a run. `at_two_functor`: the functor for b equal to 2 throughout.
 struct prefers_expanded_scalar {};
 
 // ----- binary ------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ struct remainder {
 CYNET_BINARY(left_squared, a* a)
 
 struct power : prefers_expanded_scalar {
-  typedef left_squared at_two;
+  typedef left_squared at_two_functor;
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
     if constexpr (std::is_integral<T>::value) return integer_power(a, b);
@@ -374,7 +374,7 @@ struct mod_rgrad {
 };
 CYNET_BINARY(left_twice, sum_of(a, a))
 struct power_lgrad : prefers_expanded_scalar {
-  typedef left_twice at_two;
+  typedef left_twice at_two_functor;
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
     return b == T(0) ? T(0) : product_of(b, power::map(a, difference_of(b, T(1))));

@@ -22,11 +22,11 @@ struct FusedOperand {
 // The work of a loop: a kernel over arrays of the chain's dtype; or a conversion between integers
 // of 8 bits and floats, with operands source, step and zero point; or arithmetic of several lines,
 // which arithmetic.h joins, as it makes a line FOLDED that is an operand of another one.
-enum FusedKind { FUSED_KERNEL, FROM_UINT8, FROM_INT8, TO_UINT8, TO_INT8, ARITHMETIC, FOLDED };
+enum FusedLoopKind { FUSED_KERNEL, FROM_UINT8, FROM_INT8, TO_UINT8, TO_INT8, ARITHMETIC, FOLDED };
 
 struct FusedLoop {
   Kernel kernel;
-  int kind;        // FusedKind
+  int kind;        // FusedLoopKind
   int reads;       // number of operands: 1 UnaryLoop, 2 BinaryLoop, 3 GradLoop
   int operand[3];  // indices of the operands
   int target;

@@ -14,12 +14,12 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
         int64_t row    # stride from row to row
         int64_t offset
         char number[8]
-    enum FusedKind:
+    enum FusedLoopKind:
         FUSED_KERNEL, FROM_UINT8, FROM_INT8, TO_UINT8, TO_INT8
         ARITHMETIC, FOLDED  # an instruction that computes; one that is merged into another
     struct FusedLoop:
         Kernel kernel
-        int kind       # FusedKind
+        int kind       # FusedLoopKind
         int reads      # operands: 1 F(a), 2 F(a, b), 3 a * F(b, c)
         int operand[3]
         int target

@@ -9,7 +9,7 @@ cdef enum:
     BLOCK_ELEMENTS = 1024  # elements of a block, at most
     LONG_BLOCK_ELEMENTS = 4096  # of a block where one loop computes all lines
 
-cdef long joined_line_count = 0
+cdef long joined_line_count = 0  # loops saved by joining, for tests
 
 cdef extern from "elementwise/fused_broadcast.h" namespace "cynet" nogil:
     enum:

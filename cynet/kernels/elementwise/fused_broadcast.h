@@ -19,7 +19,7 @@ namespace cynet {
 template <typename T>
 void floats_from_bytes(char* const* at, int64_t n) {
   typedef void (*From)(const void*, float, float, float*, int64_t);
-  static const From loops[] = CYNET_AT_LEVELS(floats_of_bytes<T>);
+  static const From loops[] = CYNET_AT_LEVELS(dequantize_loop<T>);
   const float* numbers[2] = {reinterpret_cast<float*>(at[1]), reinterpret_cast<float*>(at[2])};
   loops[convert_level](at[0], *numbers[0], *numbers[1], reinterpret_cast<float*>(at[3]), n);
 }
@@ -28,7 +28,7 @@ void floats_from_bytes(char* const* at, int64_t n) {
 template <typename T>
 int bytes_from_floats(char* const* at, int64_t n) {
   typedef int (*To)(const float*, float, float, void*, int64_t);
-  static const To loops[] = CYNET_AT_LEVELS(bytes_of_floats<T>);
+  static const To loops[] = CYNET_AT_LEVELS(quantize_loop<T>);
   const float* numbers[2] = {reinterpret_cast<float*>(at[1]), reinterpret_cast<float*>(at[2])};
   return loops[convert_level](reinterpret_cast<float*>(at[0]), *numbers[0], *numbers[1], at[3], n);
 }
@@ -50,7 +50,7 @@ inline int call_loop(const FusedLoop& loop, char* const* at, const int* stride, 
 }
 
 // A part of the space: rows [row, row + rows) by columns [column, column + columns).
-struct FusedPart {
+struct FusedBlock {
   const FusedLoops& chain;
   void* const* arrays;
   char* registers;
@@ -88,7 +88,7 @@ struct FusedPart {
     return wrong;
   }
 
-  void run_steps(const FusedLoop& loop) const {
+  void run_arithmetic_steps(const FusedLoop& loop) const {
     ArithmeticStep steps[MOST_STEPS];
     int64_t step[MOST_STEPS];
     static const char zero[8] = {};
@@ -109,10 +109,10 @@ struct FusedPart {
   }
 
   // Gives as call_loop.
-  int run() const {
+  int run_loops() const {
     int wrong = 0;
     for (int k = 0; k < chain.n_loops; ++k) {
-      if (chain.loops[k].kind == ARITHMETIC) run_steps(chain.loops[k]);
+      if (chain.loops[k].kind == ARITHMETIC) run_arithmetic_steps(chain.loops[k]);
       else wrong |= run_loop(chain.loops[k]);
     }
     return wrong;
@@ -131,13 +131,13 @@ inline int run_fused_blocks(int threads, const FusedLoops& c, void* const* array
     for (int64_t i = begin; i < end; ++i) {
       if (many) {
         const int64_t row = i * many, left = c.rows - row;
-        wrong |=
-            FusedPart{c, arrays, registers, row, left < many ? left : many, 0, c.columns}.run();
+        wrong |= FusedBlock{c, arrays, registers, row, left < many ? left : many, 0, c.columns}
+                     .run_loops();
       } else {
         const int64_t column = i % parts * c.block, left = c.columns - column;
         wrong |=
-            FusedPart{c, arrays, registers, i / parts, 1, column, left < c.block ? left : c.block}
-                .run();
+            FusedBlock{c, arrays, registers, i / parts, 1, column, left < c.block ? left : c.block}
+                .run_loops();
       }
     }
     if (wrong) all = 1;

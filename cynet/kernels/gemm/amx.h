@@ -45,7 +45,7 @@ constexpr int64_t SCRATCH_FLOATS = 2 * SPLIT_A + SPLIT_B + WIDE_PANEL + FLOATS_A
 
 // Writes a block of sums to the result, row by row.
 struct BlockWriter {
-  const Job* job = nullptr;
+  const TileJob* job = nullptr;
   const float* sums = nullptr;
   float* c = nullptr;
   const float* bias = nullptr;
@@ -55,8 +55,8 @@ struct BlockWriter {
     for (; n > 0 && row < rows; --n, ++row)
       for (int64_t j = 0; j < columns; j += LANES) {
         float* to = c + row * job->c_row + j;
-        finish(*job, load(sums + row * BLOCK + j), to, bias ? bias + j : nullptr,
-               job->mask ? job->mask + (to - job->masked) : nullptr, columns - j);
+        write_sums(*job, load(sums + row * BLOCK + j), to, bias ? bias + j : nullptr,
+                   job->mask ? job->mask + (to - job->masked) : nullptr, columns - j);
       }
   }
 };
@@ -131,34 +131,34 @@ inline void sum_block(const float* a, const float* b, int64_t rows, int64_t colu
 }
 
 // Sums of the `rows` rows of a transposed a.
-inline void sum_lines(const Job& job, int64_t rows) {
+inline void sum_rows_of_a(const TileJob& job, int64_t rows) {
   for (int64_t r = 0; r < rows; r += LANES) {
     const int64_t n = std::min<int64_t>(LANES, rows - r);
     Vec sum = {};
     for (int64_t k = 0; k < job.depth; ++k)
-      sum += reinterpret_cast<Vec>(load_some(job.a + k * job.step + r, n));
+      sum += reinterpret_cast<Vec>(load_or_zero(job.a + k * job.step + r, n));
     if (job.add_sums) sum += load_part(job.sums + r, n);
     store_part(job.sums + r, sum, n);
   }
 }
 
 // The grid of an m x n result: threads divide its blocks.
-inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
+inline ThreadGrid thread_grid(int64_t m, int64_t n, int threads, bool b_shared) {
   const int64_t rows = (m + BLOCK - 1) / BLOCK;
-  Grid grid(threads, m, n, (n + BLOCK - 1) / BLOCK, rows);
+  ThreadGrid grid(threads, m, n, (n + BLOCK - 1) / BLOCK, rows);
   if (b_shared && rows >= threads) grid.rows = threads, grid.columns = 1;
   return grid;
 }
 
 // One operand of a part of the result: its address and its range of rows or columns.
-struct Operand {
+struct ProductOperand {
   const float* from;  // NULL if `packed` is not
   int64_t step, across, along;  // strides: line to line, across lines, along the sum
-  Span range;
+  IndexRange range;
   const float* packed = nullptr;  // b in a Packing
   Packing<DEPTH> packing = {0, 0};
 
-  int64_t blocks() const { return (range.end - range.begin + BLOCK - 1) / BLOCK; }
+  int64_t block_count() const { return (range.end - range.begin + BLOCK - 1) / BLOCK; }
   Splitter splitter(int64_t first, int64_t k, int64_t depth, float* to) const {
     return Splitter(from + first * across + k * along, step, std::min(BLOCK, range.end - first),
                     depth, to);
@@ -169,43 +169,43 @@ struct Operand {
 // the other one (a, where OUTER is of lines) a block is split while the block before is multiplied
 // by all of those.
 template <TileOrder OUTER, TileOrder INNER>
-inline void multiply_part(const Product& p, const Operand& outer, const Operand& inner,
-                          float* space) {
+inline void multiply_part(const Product& p, const ProductOperand& outer,
+                          const ProductOperand& inner, float* space) {
   constexpr bool BY_ROWS = OUTER == LINES || OUTER == TRANSPOSED_LINES;
   float* const blocks[2] = {space, space + SPLIT_A};
   float *split = space + 2 * SPLIT_A, *panel = split + SPLIT_B;
-  Range ranges[STRIP / BLOCK / CHUNK];
+  ExponentRange ranges[STRIP / BLOCK / CHUNK];
   alignas(64) float sums[2][BLOCK * BLOCK];
   const int64_t all = (p.k + CHUNK - 1) / CHUNK, parts = (p.k + DEPTH - 1) / DEPTH;
   const int64_t strip = STRIP / ((all + parts - 1) / parts * CHUNK) / BLOCK * BLOCK;
   for (int64_t left = inner.range.begin; left < inner.range.end; left += strip)
     for (int64_t i = 0; i < parts; ++i) {
       const int64_t right = std::min(left + strip, inner.range.end);
-      const int64_t k = cut_at(all, i, parts) * CHUNK;
-      const int64_t depth = std::min(cut_at(all, i + 1, parts) * CHUNK, p.k) - k;
+      const int64_t k = part_start(all, i, parts) * CHUNK;
+      const int64_t depth = std::min(part_start(all, i + 1, parts) * CHUNK, p.k) - k;
       const int64_t chunks = (depth + CHUNK - 1) / CHUNK;
       const bool ends = i + 1 == parts;
-      Job job = {nullptr, p.a_row, depth, p.c_row, p.relu && ends, p.add || i > 0};
+      TileJob job = {nullptr, p.a_row, depth, p.c_row, p.relu && ends, p.add || i > 0};
       job.mask = ends ? p.mask : nullptr, job.masked = p.c;
       const float* const blocks_in =
-          inner.packed ? inner.packed + inner.packing.offset_of(i, left / BLOCK) : split;
+          inner.packed ? inner.packed + inner.packing.block_offset(i, left / BLOCK) : split;
       for (int64_t at = left; at < right; at += BLOCK)
         ranges[(at - left) / BLOCK] =
-            inner.packed ? inner.packing.range(inner.packed, i, at / BLOCK)
+            inner.packed ? inner.packing.block_range(inner.packed, i, at / BLOCK)
                          : inner.splitter(at, k, depth, split + (at - left) / BLOCK * chunks * STEP)
-                               .template finish<INNER>();
+                               .template split_rest<INNER>();
       const int64_t calls = (right - left + BLOCK - 1) / BLOCK * chunks * 6;
       BlockWriter finisher;
       Splitter next = outer.splitter(outer.range.begin, k, depth, blocks[0]);
       int turn = 0, buffer = 0;
       for (int64_t first = outer.range.begin; first < outer.range.end; first += BLOCK) {
-        const Range range = next.template finish<OUTER>();
+        const ExponentRange range = next.template split_rest<OUTER>();
         const float* block = blocks[turn];
         turn = 1 - turn;
         next = first + BLOCK < outer.range.end
                    ? outer.splitter(first + BLOCK, k, depth, blocks[turn])
                    : Splitter();
-        const int64_t each = (next.size() + calls - 1) / calls;
+        const int64_t each = (next.tile_row_count() + calls - 1) / calls;
         for (int64_t at = left; at < right; at += BLOCK) {
           const int64_t row = BY_ROWS ? first : at, column = BY_ROWS ? at : first;
           const int64_t rows = std::min(BLOCK, (BY_ROWS ? outer.range.end : right) - row);
@@ -213,14 +213,14 @@ inline void multiply_part(const Product& p, const Operand& outer, const Operand&
           float* c = p.c + row * p.c_row + column;
           const float* bias = p.bias && i == 0 ? p.bias + column : nullptr;
           const float* other = blocks_in + (at - left) / BLOCK * chunks * STEP;
-          const Range& others = ranges[(at - left) / BLOCK];
+          const ExponentRange& others = ranges[(at - left) / BLOCK];
           if (!range.can_multiply(others)) {
             const float* b = panel;
-            if (inner.packed) b = panel_of(other, others, depth, columns, panel);
+            if (inner.packed) b = block_as_panel(other, others, depth, columns, panel);
             else pack_panel(p.b, p.b_row, p.b_transposed, k, column, depth, columns, panel);
-            Job own = job;
+            TileJob own = job;
             own.a = p.a + (p.a_transposed ? k * p.a_row + row : row * p.a_row + k);
-            const Term term = {0, 0};
+            const TermOffsets term = {0, 0};
             (p.a_transposed ? &compute_rows<false> : &compute_rows<true>)(own, b, columns,
                                                                           {0, 0, 1}, &term, c, bias,
                                                                           0, rows);
@@ -251,27 +251,28 @@ inline void multiply_part(const Product& p, const Operand& outer, const Operand&
 }
 
 inline void multiply(const Product& p, int threads, float* space) {
-  const Grid grid = grid_of(p.m, p.n, threads, p.b_shared);
-  for_parts(grid.parts(), [&](int64_t part) {
+  const ThreadGrid grid = thread_grid(p.m, p.n, threads, p.b_shared);
+  for_parts(grid.part_count(), [&](int64_t part) {
     const Tiles tiles;
     const auto own = [](int64_t n, int64_t i, int64_t of) {
       const int64_t blocks = (n + BLOCK - 1) / BLOCK;
-      return Span{cut_at(blocks, i, of) * BLOCK, std::min(cut_at(blocks, i + 1, of) * BLOCK, n)};
+      return IndexRange{part_start(blocks, i, of) * BLOCK,
+                        std::min(part_start(blocks, i + 1, of) * BLOCK, n)};
     };
-    Operand a = {p.a, p.a_row, p.a_transposed ? 1 : p.a_row, p.a_transposed ? p.a_row : 1,
-                 own(p.m, part / grid.columns, grid.rows)};
-    Operand b = {p.b, p.b_row, p.b_transposed ? p.b_row : 1, p.b_transposed ? 1 : p.b_row,
-                 own(p.n, part % grid.columns, grid.columns)};
+    ProductOperand a = {p.a, p.a_row, p.a_transposed ? 1 : p.a_row, p.a_transposed ? p.a_row : 1,
+                        own(p.m, part / grid.columns, grid.rows)};
+    ProductOperand b = {p.b, p.b_row, p.b_transposed ? p.b_row : 1, p.b_transposed ? 1 : p.b_row,
+                        own(p.n, part % grid.columns, grid.columns)};
     b.packed = p.packed;
     b.packing = {p.k, p.n};
     if (p.sums && b.range.begin == 0) {
-      Job job = {p.a + a.range.begin, p.a_row, p.k, p.c_row, false, false};
+      TileJob job = {p.a + a.range.begin, p.a_row, p.k, p.c_row, false, false};
       job.sums = p.sums + a.range.begin;
       job.add_sums = p.add_sums;
-      sum_lines(job, a.range.end - a.range.begin);
+      sum_rows_of_a(job, a.range.end - a.range.begin);
     }
     const auto run = [&](auto rows, auto columns) {
-      if (p.packed || a.blocks() >= b.blocks())
+      if (p.packed || a.block_count() >= b.block_count())
         multiply_part<rows.value, columns.value>(p, a, b, space + part * SCRATCH_FLOATS);
       else multiply_part<columns.value, rows.value>(p, b, a, space + part * SCRATCH_FLOATS);
     };
@@ -295,23 +296,23 @@ inline void multiply_packed(const float* a, int64_t a_row, int64_t m, const floa
   alignas(64) float panel[PACKED_DEPTH * BLOCK];
   for (int64_t row = 0; row < m; row += BLOCK) {
     const int64_t rows = std::min(BLOCK, m - row);
-    for (int64_t part = 0; part < packing.parts(); ++part) {
-      const int64_t first = packing.first_chunk(part) * CHUNK, depth = packing.depth(part);
+    for (int64_t part = 0; part < packing.part_count(); ++part) {
+      const int64_t first = packing.first_chunk(part) * CHUNK, depth = packing.part_depth(part);
       const int64_t chunks = (depth + CHUNK - 1) / CHUNK;
-      const Job job = {a + row * a_row + first, a_row, depth, c_row, false, add || part > 0};
-      const Range own = Splitter(job.a, a_row, rows, depth, split).finish<LINES>();
+      const TileJob job = {a + row * a_row + first, a_row, depth, c_row, false, add || part > 0};
+      const ExponentRange own = Splitter(job.a, a_row, rows, depth, split).split_rest<LINES>();
       const int64_t finished = (BLOCK + 6 * chunks - 1) / (6 * chunks);
       BlockWriter finisher;
       int buffer = 0;
       for (int64_t j = 0; j < n; j += BLOCK) {
         const int64_t columns = std::min(BLOCK, n - j);
-        const float* block = packed + packing.offset_of(part, j / BLOCK);
-        const Range& range = packing.range(packed, part, j / BLOCK);
+        const float* block = packed + packing.block_offset(part, j / BLOCK);
+        const ExponentRange& range = packing.block_range(packed, part, j / BLOCK);
         float* to = c + row * c_row + j;
         if (!own.can_multiply(range)) {
-          const Term term = {0, 0};
-          compute_rows<true>(job, panel_of(block, range, depth, columns, panel), columns, {0, 0, 1},
-                             &term, to, nullptr, 0, rows);
+          const TermOffsets term = {0, 0};
+          compute_rows<true>(job, block_as_panel(block, range, depth, columns, panel), columns,
+                             {0, 0, 1}, &term, to, nullptr, 0, rows);
           continue;
         }
         const auto work = [&] { finisher.run(finished); };

@@ -8,32 +8,32 @@ template <int64_t LIMIT>
 struct Packing {
   int64_t k, n;
 
-  int64_t chunks() const { return (k + CHUNK - 1) / CHUNK; }
-  int64_t parts() const { return (k + LIMIT - 1) / LIMIT; }
-  int64_t blocks() const { return (n + BLOCK - 1) / BLOCK; }
-  int64_t first_chunk(int64_t part) const { return cut_at(chunks(), part, parts()); }
-  int64_t depth(int64_t part) const {
+  int64_t chunk_count() const { return (k + CHUNK - 1) / CHUNK; }
+  int64_t part_count() const { return (k + LIMIT - 1) / LIMIT; }
+  int64_t block_count() const { return (n + BLOCK - 1) / BLOCK; }
+  int64_t first_chunk(int64_t part) const { return part_start(chunk_count(), part, part_count()); }
+  int64_t part_depth(int64_t part) const {
     return std::min(first_chunk(part + 1) * CHUNK, k) - first_chunk(part) * CHUNK;
   }
   // sizes in floats
-  int64_t range_floats() const { return (parts() * blocks() * 2 + 15) / 16 * 16; }
-  int64_t size() const { return range_floats() + chunks() * blocks() * STEP; }
-  int64_t offset_of(int64_t part, int64_t block) const {
-    return range_floats() +
-           (first_chunk(part) * blocks() + block * (first_chunk(part + 1) - first_chunk(part))) *
-               STEP;
+  int64_t range_floats() const { return (part_count() * block_count() * 2 + 15) / 16 * 16; }
+  int64_t total_floats() const { return range_floats() + chunk_count() * block_count() * STEP; }
+  int64_t block_offset(int64_t part, int64_t block) const {
+    return range_floats() + (first_chunk(part) * block_count() +
+                             block * (first_chunk(part + 1) - first_chunk(part))) *
+                                STEP;
   }
-  Range& range(float* packed, int64_t part, int64_t block) const {
-    return reinterpret_cast<Range*>(packed)[part * blocks() + block];
+  ExponentRange& block_range(float* packed, int64_t part, int64_t block) const {
+    return reinterpret_cast<ExponentRange*>(packed)[part * block_count() + block];
   }
-  const Range& range(const float* packed, int64_t part, int64_t block) const {
-    return reinterpret_cast<const Range*>(packed)[part * blocks() + block];
+  const ExponentRange& block_range(const float* packed, int64_t part, int64_t block) const {
+    return reinterpret_cast<const ExponentRange*>(packed)[part * block_count() + block];
   }
 };
 
 template <int64_t LIMIT>
 inline int64_t packed_size(int64_t k, int64_t n) {
-  return Packing<LIMIT>{k, n}.size();
+  return Packing<LIMIT>{k, n}.total_floats();
 }
 
 // Copies columns of b (rows b_row floats apart), or of its transpose, to a panel.
@@ -47,20 +47,22 @@ template <int64_t LIMIT>
 inline void pack_threaded(int threads, const float* b, int64_t b_row, bool transposed, int64_t k,
                           int64_t n, float* to) {
   const Packing<LIMIT> packing = {k, n};
-  parallel_for(threads, packing.parts() * packing.blocks(), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t part = i / packing.blocks(), block = i % packing.blocks();
-      const int64_t first = packing.first_chunk(part) * CHUNK, column = block * BLOCK;
-      const int64_t depth = packing.depth(part), columns = std::min(BLOCK, n - column);
-      float* place = to + packing.offset_of(part, block);
-      Splitter s(b + (transposed ? column * b_row + first : first * b_row + column), b_row, columns,
-                 depth, place);
-      const Range range = transposed ? s.finish<TRANSPOSED_COLUMNS>() : s.finish<COLUMNS>();
-      if (!range.can_split())
-        pack_panel(b, b_row, transposed, first, column, depth, columns, place);
-      packing.range(to, part, block) = range;
-    }
-  });
+  parallel_for(
+      threads, packing.part_count() * packing.block_count(), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t part = i / packing.block_count(), block = i % packing.block_count();
+          const int64_t first = packing.first_chunk(part) * CHUNK, column = block * BLOCK;
+          const int64_t depth = packing.part_depth(part), columns = std::min(BLOCK, n - column);
+          float* place = to + packing.block_offset(part, block);
+          Splitter s(b + (transposed ? column * b_row + first : first * b_row + column), b_row,
+                     columns, depth, place);
+          const ExponentRange range =
+              transposed ? s.split_rest<TRANSPOSED_COLUMNS>() : s.split_rest<COLUMNS>();
+          if (!range.can_split())
+            pack_panel(b, b_row, transposed, first, column, depth, columns, place);
+          packing.block_range(to, part, block) = range;
+        }
+      });
 }
 
 // Packs b by this thread alone.
@@ -70,8 +72,8 @@ inline void pack(const float* b, int64_t b_row, bool transposed, int64_t k, int6
 }
 
 // A packed block as a panel: the block itself, or in `panel` the exact sum of its parts.
-inline const float* panel_of(const float* block, const Range& range, int64_t depth, int64_t columns,
-                             float* panel) {
+inline const float* block_as_panel(const float* block, const ExponentRange& range, int64_t depth,
+                                   int64_t columns, float* panel) {
   if (!range.can_split()) return block;
   const int64_t tiles = (columns + SIDE - 1) / SIDE;
   for (int64_t k = 0; k < depth; ++k)

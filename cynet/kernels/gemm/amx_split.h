@@ -11,10 +11,10 @@ struct SplitExtremes {
         low(maximum),
         bits(maximum) {}
 };
-struct Range {
+struct ExponentRange {
   int greatest, least;  // exponents, as in a float32's bits
 
-  static Range of(const SplitExtremes& e) {
+  static ExponentRange from_extremes(const SplitExtremes& e) {
     alignas(64) uint16_t maximum[2 * LANES], least[2 * LANES];
     _mm512_store_si512(maximum, _mm512_max_epu16(e.maximum, e.low));
     _mm512_store_si512(least, e.least);
@@ -25,7 +25,7 @@ struct Range {
   bool can_split() const { return greatest < 255 && least >= 25; }
   // True if no part, no product of two and no sum of DEPTH products can be infinite, NaN or
   // subnormal.
-  bool can_multiply(const Range& other) const {
+  bool can_multiply(const ExponentRange& other) const {
     return can_split() && other.can_split() && greatest + other.greatest <= 127 + 241 &&
            least + other.least >= 127 + 26;
   }
@@ -45,7 +45,7 @@ CYNET_XINLINE __m512i interleave_lanes(__m512i x, __m512i y) {
 }
 
 // Splits lanes of x and y into pairs of high, middle and low parts, TILE floats apart.
-CYNET_XINLINE void split(__m512 x, __m512 y, float* to, SplitExtremes* extent) {
+CYNET_XINLINE void split_into_parts(__m512 x, __m512 y, float* to, SplitExtremes* extent) {
   const __m512i high_x = round_to_8_bits(x), high_y = round_to_8_bits(y),
                 high = interleave_lanes(high_x, high_y);
   x = subtract_part(x, high_x);
@@ -66,7 +66,7 @@ CYNET_XINLINE void split(__m512 x, __m512 y, float* to, SplitExtremes* extent) {
   extent->bits = _mm512_ternarylogic_epi32(extent->bits, low_x, low_y, 0xfe);  // x | y | z
 }
 
-CYNET_XINLINE __m512 load_some(const float* from, int64_t n) {
+CYNET_XINLINE __m512 load_or_zero(const float* from, int64_t n) {
   if (n >= LANES) return _mm512_loadu_ps(from);
   return n > 0 ? reinterpret_cast<__m512>(load_part(from, n)) : _mm512_setzero_ps();
 }
@@ -91,7 +91,7 @@ struct Splitter {
   Splitter(const float* from, int64_t step, int64_t count, int64_t depth, float* to)
       : from(from), step(step), count(count), depth(depth), to(to) {}
 
-  int64_t size() const {  // rows of tiles
+  int64_t tile_row_count() const {  // rows of tiles
     return (depth + CHUNK - 1) / CHUNK * ((count + SIDE - 1) / SIDE * SIDE);
   }
 
@@ -123,12 +123,12 @@ struct Splitter {
       __m512 x, y;
       if (ORDER == LINES) {
         const float* line = from + (tile + row) * step + k;
-        x = load_some(line, tile + row < count ? depth - k : 0);
-        y = load_some(line + LANES, tile + row < count ? depth - k - LANES : 0);
+        x = load_or_zero(line, tile + row < count ? depth - k : 0);
+        y = load_or_zero(line + LANES, tile + row < count ? depth - k - LANES : 0);
       } else if (ORDER == COLUMNS) {
         const float* line = from + (k + row) * step + tile;
-        x = load_some(line, k + row < depth ? count - tile : 0);
-        y = load_some(line + LANES * step, k + row + LANES < depth ? count - tile : 0);
+        x = load_or_zero(line, k + row < depth ? count - tile : 0);
+        y = load_or_zero(line + LANES * step, k + row + LANES < depth ? count - tile : 0);
       } else {
         if (ORDER == TRANSPOSED_LINES) {
           // prefetch lines of the next chunk: they may lie far apart
@@ -140,7 +140,7 @@ struct Splitter {
         x = reinterpret_cast<__m512>(halves[0][row]);
         y = reinterpret_cast<__m512>(halves[1][row]);
       }
-      split(x, y, to + tile / SIDE * PARTS * TILE + row * LANES, &seen);
+      split_into_parts(x, y, to + tile / SIDE * PARTS * TILE + row * LANES, &seen);
       if (++row == SIDE) {
         row = 0;
         tile += SIDE;
@@ -156,8 +156,8 @@ struct Splitter {
 
   // Splits the remaining numbers; returns the range of all.
   template <TileOrder ORDER>
-  Range finish() {
+  ExponentRange split_rest() {
     run<ORDER>(INT64_MAX);
-    return Range::of(extent);
+    return ExponentRange::from_extremes(extent);
   }
 };

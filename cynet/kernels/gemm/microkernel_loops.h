@@ -9,7 +9,7 @@ constexpr int ROWS = LANES == 16 ? 8 : 4;  // rows of a tile of sums
 #endif
 constexpr int WIDTH = 3;  // vectors in a row of the tile
 
-constexpr int64_t vectors_of(int64_t n) { return (n + LANES - 1) / LANES; }
+constexpr int64_t vector_count(int64_t n) { return (n + LANES - 1) / LANES; }
 
 // R rows of a (`depth` numbers, rows `a_row` floats apart) by V vectors, the last one with `lanes`
 // lanes. line(k) is where row k of the right operand begins. Writes whole vectors to `to`.

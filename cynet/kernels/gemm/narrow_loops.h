@@ -8,16 +8,16 @@
 
 // Rows from which on packing pays: for a transposed b, and for an ordinary one. With vectors of
 // less than a cache line, parts of the rows of a large b are read too slowly.
-constexpr int64_t MIN_PACKED_TRANSPOSED = LANES == 16 ? 16 : 8, MIN_PACKED_ROWS = 17;
+constexpr int64_t MIN_PACKED_TRANSPOSED = LANES == 16 ? 16 : 8, MIN_PACKED_ROWS = 17;  // rows of a
 // Contiguous columns from which on packing pays, for many rows. With columns shorter than
 // NARROW_LINE it pays from the third.
-constexpr int64_t MIN_PACKED_COLUMNS = LANES == 16 ? 9 : 6, NARROW_LINE = 64;
+constexpr int64_t MIN_PACKED_COLUMNS = LANES == 16 ? 9 : 6, NARROW_LINE = 64;  // columns
 constexpr int64_t CACHED_B_FLOATS = 1 << 20;  // floats of a b that stays in the cache
 constexpr int64_t MAX_NARROW_FLOATS = LANES == 16 ? INT64_MAX : CACHED_B_FLOATS;  // floats of b
 // With vectors of a whole cache line, a b that fits the cache is read in place for more rows:
 // MIN_PACKED_PLAIN for a plain product (same order of sums up to DEPTH), more in place of a BLAS
 // call, as long as three vectors of b's columns stay in the second-level cache.
-constexpr int64_t MIN_PACKED_PLAIN = LANES == 16 ? 129 : MIN_PACKED_ROWS;
+constexpr int64_t MIN_PACKED_PLAIN = LANES == 16 ? 129 : MIN_PACKED_ROWS;  // rows of a
 constexpr int64_t MIN_BLAS_ROWS = LANES == 16 ? 513 : MIN_PACKED_ROWS, MIN_BLAS_DEPTH = 2400;
 constexpr int64_t PREFETCH_ROWS = 12;  // of b: the hardware does not see the pattern
 constexpr int TILE_ROWS = LANES == 16 ? 4 : 2;  // rows by 4 columns of sums in registers
@@ -44,7 +44,7 @@ CYNET_XINLINE void sum_lanes(const Vec* vectors, float* sums) {
     const Vec4 all = Vec4{a[0], a[1], b[0], b[1]} + Vec4{a[2], a[3], b[2], b[3]};
     std::memcpy(sums, &all, sizeof all);
   } else {
-    for (int c = 0; c < C; ++c) sums[c] = fold<Plus>(vectors[c]);
+    for (int c = 0; c < C; ++c) sums[c] = fold_lanes<Plus>(vectors[c]);
   }
 #else
   for (int c = 0; c < C; ++c) {
@@ -106,19 +106,19 @@ inline void narrow_transposed(const Product& p, int64_t row, int64_t last, int64
 }
 
 // Writes the sums of `rows` rows and `vectors` of columns, the last one with `lanes` lanes.
-inline void finish_narrow(const Job& job, const Product& p, const Vec* sums, int rows, int vectors,
-                          int64_t row, int64_t column, int64_t lanes) {
+inline void write_narrow_sums(const TileJob& job, const Product& p, const Vec* sums, int rows,
+                              int vectors, int64_t row, int64_t column, int64_t lanes) {
   for (int r = 0; r < rows; ++r)
     for (int v = 0; v < vectors; ++v) {
       const int64_t from = column + v * LANES, to = (row + r) * p.c_row + from;
-      finish(job, *sums++, p.c + to, p.bias ? p.bias + from : nullptr,
-             p.mask ? p.mask + to : nullptr, v == vectors - 1 ? lanes : LANES);
+      write_sums(job, *sums++, p.c + to, p.bias ? p.bias + from : nullptr,
+                 p.mask ? p.mask + to : nullptr, v == vectors - 1 ? lanes : LANES);
     }
 }
 
 // Computes R rows by V vectors of columns, the last with `lanes` lanes; b is not transposed.
 template <int R, int V, bool PART>
-inline void narrow_lines(const Job& job, const Product& p, int64_t row, int64_t column,
+inline void narrow_lines(const TileJob& job, const Product& p, int64_t row, int64_t column,
                          int64_t lanes) {
   const auto line = [&](int64_t k) CYNET_XLAMBDA {
     const float* from = p.b + k * p.b_row + column;
@@ -131,12 +131,13 @@ inline void narrow_lines(const Job& job, const Product& p, int64_t row, int64_t 
   float* to = plain ? p.c + row * p.c_row + column : reinterpret_cast<float*>(made);
   line_sums<R, V, PART>(p.a + row * p.a_row, p.a_row, p.k, line, lanes, to,
                         plain ? p.c_row : V * LANES);
-  if (!plain) finish_narrow(job, p, made, R, V, row, column, lanes);
+  if (!plain) write_narrow_sums(job, p, made, R, V, row, column, lanes);
 }
 
 // Computes the columns j .. end, at most V vectors.
 template <int R, int V, bool PART = false>
-inline void narrow_strip(const Job& job, const Product& p, int64_t row, int64_t j, int64_t end) {
+inline void narrow_strip(const TileJob& job, const Product& p, int64_t row, int64_t j,
+                         int64_t end) {
   const int64_t left = end - j - (V - 1) * LANES;
   if (left == LANES && !PART) narrow_lines<R, V, false>(job, p, row, j, LANES);
   else if (left > 0) narrow_lines<R, V, true>(job, p, row, j, left);
@@ -145,7 +146,7 @@ inline void narrow_strip(const Job& job, const Product& p, int64_t row, int64_t 
 
 // Computes at most R rows, WIDTH vectors at a time.
 template <int R>
-inline void narrow_rows(int64_t rows, const Job& job, const Product& p, int64_t row, int64_t j,
+inline void narrow_rows(int64_t rows, const TileJob& job, const Product& p, int64_t row, int64_t j,
                         int64_t end) {
   if (rows == R) narrow_strip<R, WIDTH>(job, p, row, j, end);
   else if constexpr (R > 1) narrow_rows<R - 1>(rows, job, p, row, j, end);
@@ -153,7 +154,7 @@ inline void narrow_rows(int64_t rows, const Job& job, const Product& p, int64_t 
 
 // Computes rows row .. last by columns j .. end. One or two rows take more vectors at a time: with
 // fewer sums each addition would wait for the one before.
-inline void narrow_part(const Job& job, const Product& p, int64_t row, int64_t last, int64_t j,
+inline void narrow_part(const TileJob& job, const Product& p, int64_t row, int64_t last, int64_t j,
                         int64_t end) {
   const int64_t rows = last - row, parts = (rows + ROWS - 1) / ROWS;
   const int64_t width = (p.m == 1 ? 4 : p.m == 2 ? 2 : 1) * WIDTH;
@@ -163,16 +164,16 @@ inline void narrow_part(const Job& job, const Product& p, int64_t row, int64_t l
     else if (p.m == 2) narrow_strip<2, 2 * WIDTH>(job, p, 0, j, stop);
     else
       for (int64_t i = 0; i < parts; ++i) {
-        const int64_t first = cut_at(rows, i, parts);
-        narrow_rows<ROWS>(cut_at(rows, i + 1, parts) - first, job, p, row + first, j, stop);
+        const int64_t first = part_start(rows, i, parts);
+        narrow_rows<ROWS>(part_start(rows, i + 1, parts) - first, job, p, row + first, j, stop);
       }
   }
 }
 
 // Divides the columns among threads, or the rows if there are many.
 inline void narrow_untransposed(const Product& p, int threads) {
-  const Job job = {p.a, p.a_row, p.k, p.c_row, p.relu, p.add};
-  const int64_t vectors = vectors_of(p.n);
+  const TileJob job = {p.a, p.a_row, p.k, p.c_row, p.relu, p.add};
+  const int64_t vectors = vector_count(p.n);
   const bool by_rows = p.m >= threads * ROWS && vectors < 2 * WIDTH * threads;
   parallel_for(threads, by_rows ? p.m : vectors, [&](int64_t begin, int64_t last) {
     if (by_rows) narrow_part(job, p, begin, last, 0, p.n);

@@ -54,23 +54,23 @@ struct ConvWindow {
 
 namespace products {
 
-struct Term {
+struct TermOffsets {
   int64_t a, b;  // offsets of the factors: floats in a, vectors in the panel
 };
 
 // A part of the result with its own factors: it begins at float `c` of the result and is the sum of
 // the terms begin .. end.
-struct Target {
+struct ResultPart {
   int64_t c, begin, end;
 };
 
-struct Span {
+struct IndexRange {
   int64_t begin, end;
 };
 
 // The constants of a product. `step` is the distance of a's rows, or of its columns if a is
 // transposed (LINES is false).
-struct Job {
+struct TileJob {
   const float* a;
   int64_t step, depth, c_row;
   bool relu, add;
@@ -79,20 +79,20 @@ struct Job {
   bool add_sums = false;
 };
 
-inline int64_t pixels_in(const ConvWindow& s) { return s.height * s.width; }
-inline int64_t pixels_out(const ConvWindow& s) { return s.out_height * s.out_width; }
-inline int64_t taps_of(const ConvWindow& s) { return s.kernel_h * s.kernel_w; }
+inline int64_t input_pixels(const ConvWindow& s) { return s.height * s.width; }
+inline int64_t output_pixels(const ConvWindow& s) { return s.out_height * s.out_width; }
+inline int64_t tap_count(const ConvWindow& s) { return s.kernel_h * s.kernel_w; }
 constexpr int64_t MAX_TAPS = 49;  // largest window that the functions below accept
 
 // Rows of a panel per tap for n channels, padded against cache conflicts. The taps of a channel are
 // written together; if they were whole pages apart, they would share a few cache sets, hence the 8.
-inline int64_t tap_rows(int64_t n) { return n % 32 ? n : n + 8; }
+inline int64_t rows_per_tap(int64_t n) { return n % 32 ? n : n + 8; }
 
 // Calls body(output pixel, input pixel, tap) for each tap of an output pixel inside the image.
 template <class Body>
 inline void for_taps(const ConvWindow& s, const Body& body) {
-  for (int64_t p = 0; p < pixels_out(s); ++p)
-    for (int64_t tap = 0; tap < taps_of(s); ++tap) {
+  for (int64_t p = 0; p < output_pixels(s); ++p)
+    for (int64_t tap = 0; tap < tap_count(s); ++tap) {
       const int64_t row = p / s.out_width * s.stride_h - s.pad_h + tap / s.kernel_w * s.dilate_h;
       const int64_t column = p % s.out_width * s.stride_w - s.pad_w + tap % s.kernel_w * s.dilate_w;
       if (row >= 0 && row < s.height && column >= 0 && column < s.width)
@@ -105,25 +105,25 @@ enum WindowProduct { FORWARD, DATA, WEIGHT };
 // Targets and terms of forward, of the data gradient or of the weight gradient. They are stored in
 // scratch: `size` targets, then the terms.
 struct WindowTerms {
-  Target* targets;
-  Term* terms;
+  ResultPart* targets;
+  TermOffsets* terms;
   int64_t size;
 
-  static int64_t targets_of(const ConvWindow& s, WindowProduct kind) {
-    return kind == FORWARD ? pixels_out(s) : kind == DATA ? pixels_in(s) : taps_of(s);
+  static int64_t target_count(const ConvWindow& s, WindowProduct kind) {
+    return kind == FORWARD ? output_pixels(s) : kind == DATA ? input_pixels(s) : tap_count(s);
   }
   // Floats of scratch, a multiple of 16.
-  static int64_t scratch(const ConvWindow& s, WindowProduct kind) {
-    const int64_t bytes =
-        targets_of(s, kind) * sizeof(Target) + pixels_out(s) * taps_of(s) * sizeof(Term);
+  static int64_t scratch_floats(const ConvWindow& s, WindowProduct kind) {
+    const int64_t bytes = target_count(s, kind) * sizeof(ResultPart) +
+                          output_pixels(s) * tap_count(s) * sizeof(TermOffsets);
     return (bytes + 63) / 64 * 16;
   }
 
   // `a_step`: distance of two pixels in a; `c_step`: distance of two targets in c.
   WindowTerms(const ConvWindow& s, WindowProduct kind, int64_t a_step, int64_t c_step, float* space)
-      : targets(reinterpret_cast<Target*>(space)),
-        terms(reinterpret_cast<Term*>(targets + targets_of(s, kind))),
-        size(targets_of(s, kind)) {
+      : targets(reinterpret_cast<ResultPart*>(space)),
+        terms(reinterpret_cast<TermOffsets*>(targets + target_count(s, kind))),
+        size(target_count(s, kind)) {
     const auto target = [&](int64_t p, int64_t q, int64_t tap) {
       return kind == FORWARD ? p : kind == DATA ? q : tap;
     };
@@ -135,31 +135,31 @@ struct WindowTerms {
       targets[i].end = targets[i].begin;
     }
     for_taps(s, [&](int64_t p, int64_t q, int64_t tap) {
-      Term& term = terms[targets[target(p, q, tap)].end++];
-      if (kind == FORWARD) term = {q * a_step, tap * tap_rows(s.channels)};
-      else if (kind == DATA) term = {p * a_step, tap * tap_rows(s.filters)};
+      TermOffsets& term = terms[targets[target(p, q, tap)].end++];
+      if (kind == FORWARD) term = {q * a_step, tap * rows_per_tap(s.channels)};
+      else if (kind == DATA) term = {p * a_step, tap * rows_per_tap(s.filters)};
       else term = {p * a_step, q * s.batch};
     });
   }
 };
 
 // Divides a result among threads: `rows` by `columns` parts.
-struct Grid {
+struct ThreadGrid {
   int64_t rows, columns;
 
   // The result is m x n, in `vectors` of columns and `blocks` of rows. Every thread reads the
   // smaller operand. If the operand of the columns is in all caches anyway, threads take rows
   // instead: then each writes contiguous memory that no other core holds, and the update of the
   // weights reads it there.
-  Grid(int64_t threads, int64_t m, int64_t n, int64_t vectors, int64_t blocks,
-       bool b_shared = false)
+  ThreadGrid(int64_t threads, int64_t m, int64_t n, int64_t vectors, int64_t blocks,
+             bool b_shared = false)
       : rows(1), columns(1) {
     const bool fit = vectors >= 2 * threads, by_rows = blocks >= threads;
     if (by_rows && (!fit || m > 2 * n)) rows = threads;
     else if (b_shared && blocks >= 4 * threads) rows = threads;
     else columns = std::min(threads, vectors);
   }
-  int64_t parts() const { return rows * columns; }
+  int64_t part_count() const { return rows * columns; }
 };
 
 // Uses of a narrow product. LIKE_OTHER_KERNELS: as one of `product`'s
@@ -167,7 +167,7 @@ struct Grid {
 enum NarrowUse { LIKE_OTHER_KERNELS, INSTEAD_OF_BLAS };
 
 // The start of part i when `size` is divided into n parts.
-inline int64_t cut_at(int64_t size, int64_t i, int64_t n) { return size * i / n; }
+inline int64_t part_start(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 
 }  // namespace products
 }  // namespace cynet
@@ -221,7 +221,7 @@ enum ProductKernel { PANELS, TILES, NARROW };
 // True if every thread reads all of a.
 inline bool product_shares_a(int level, ProductKernel way, int64_t m, int64_t n, int threads) {
 #ifdef CYNET_AMX
-  if (way == TILES) return amx::grid_of(m, n, threads, false).rows == 1;
+  if (way == TILES) return amx::thread_grid(m, n, threads, false).rows == 1;
 #endif
   static constexpr decltype(&baseline::shares_a) table[] = CYNET_AT_LEVELS(shares_a);
   return table[level](m, n, threads);
@@ -249,7 +249,8 @@ inline void product(int level, ProductKernel way, const Product& p, int threads,
 // Bytes of scratch for forward, or for both gradients; it must be aligned to 64.
 inline size_t window_workspace_bytes(int level, const ConvWindow& shape, int threads,
                                      bool backward) {
-  static constexpr decltype(&baseline::window_scratch) table[] = CYNET_AT_LEVELS(window_scratch);
+  static constexpr decltype(&baseline::window_scratch_floats) table[] =
+      CYNET_AT_LEVELS(window_scratch_floats);
   return table[level](shape, threads, backward) * sizeof(float);
 }
 
@@ -264,7 +265,8 @@ inline void window_forward(int level, const ConvWindow& shape, const float* x, c
 // dx = gradient of x, or dx += with `add`.
 inline void window_backward_data(int level, const ConvWindow& shape, const float* w,
                                  const float* dy, float* dx, bool add, int threads, char* space) {
-  static constexpr decltype(&baseline::window_data) table[] = CYNET_AT_LEVELS(window_data);
+  static constexpr decltype(&baseline::window_data_grad) table[] =
+      CYNET_AT_LEVELS(window_data_grad);
   table[level](shape, w, dy, dx, add, threads, reinterpret_cast<float*>(space));
 }
 
@@ -297,14 +299,16 @@ inline void window_scatter(int level, const ConvWindow& shape, const float* w, b
 // dw = gradient of w, or dw += with `add`.
 inline void window_backward_weight(int level, const ConvWindow& shape, const float* x,
                                    const float* dy, float* dw, bool add, int threads, char* space) {
-  static constexpr decltype(&baseline::window_weight) table[] = CYNET_AT_LEVELS(window_weight);
+  static constexpr decltype(&baseline::window_weight_grad) table[] =
+      CYNET_AT_LEVELS(window_weight_grad);
   table[level](shape, x, dy, dw, add, threads, reinterpret_cast<float*>(space));
 }
 
 // dw (channels, 1, kernel_h, kernel_w) of a depthwise convolution: at most 64 pixels.
-inline void window_channel_weight(int level, const ConvWindow& s, const float* x, const float* dy,
-                                  float* dw, bool add, int threads) {
-  static constexpr decltype(&baseline::channel_weight) table[] = CYNET_AT_LEVELS(channel_weight);
+inline void window_depthwise_weight(int level, const ConvWindow& s, const float* x, const float* dy,
+                                    float* dw, bool add, int threads) {
+  static constexpr decltype(&baseline::depthwise_weight) table[] =
+      CYNET_AT_LEVELS(depthwise_weight);
   table[level](s, x, dy, dw, add, threads);
 }
 

@@ -80,5 +80,5 @@ cdef void window_scatter(const ConvWindow* shape, const float* w, bint packed, c
 cdef void window_backward_weight(const ConvWindow* shape, const float* x, const float* dy,
                                  float* dw, bint add, int threads, char* space) noexcept nogil
 # The gradient of depthwise w (channels, 1, kernel_h, kernel_w); x has at most 64 pixels.
-cdef void window_channel_weight(const ConvWindow* shape, const float* x, const float* dy,
-                                float* dw, bint add, int threads) noexcept nogil
+cdef void window_depthwise_weight(const ConvWindow* shape, const float* x, const float* dy,
+                                  float* dw, bint add, int threads) noexcept nogil

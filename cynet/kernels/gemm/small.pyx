@@ -40,7 +40,7 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
     void cpp_backward_weight "cynet::window_backward_weight"(
         int level, const ConvWindow& shape, const float* x, const float* dy, float* dw,
         bint add, int threads, char* space) noexcept
-    void cpp_channel_weight "cynet::window_channel_weight"(
+    void cpp_channel_weight "cynet::window_depthwise_weight"(
         int level, const ConvWindow& shape, const float* x, const float* dy, float* dw,
         bint add, int threads) noexcept
 
@@ -114,8 +114,8 @@ cdef void window_backward_weight(const ConvWindow* shape, const float* x, const 
     cpp_backward_weight(cpu_level(), shape[0], x, dy, dw, add, threads, space)
 
 
-cdef void window_channel_weight(const ConvWindow* shape, const float* x, const float* dy,
-                                float* dw, bint add, int threads) noexcept nogil:
+cdef void window_depthwise_weight(const ConvWindow* shape, const float* x, const float* dy,
+                                  float* dw, bint add, int threads) noexcept nogil:
     cpp_channel_weight(cpu_level(), shape[0], x, dy, dw, add, threads)
 
 

@@ -22,20 +22,20 @@ constexpr int64_t round_to_16(int64_t n) { return (n + 15) / 16 * 16; }
 // A vector type of n floats, one for each of n rows.
 #if defined(__GNUC__)
 template <int N>
-struct RowOf {
+struct RowFloatsType {
   typedef float type __attribute__((vector_size(N * 4)));
 };
 template <>
-struct RowOf<1> {
+struct RowFloatsType<1> {
   typedef float type;
 };
 template <int N>
-using Row = typename RowOf<N>::type;
+using RowFloats = typename RowFloatsType<N>::type;
 #else
 template <int N>
-struct Row {
+struct RowFloats {
   float of[N];
-  Row& operator+=(const Row& other) {
+  RowFloats& operator+=(const RowFloats& other) {
     for (int i = 0; i < N; ++i) of[i] += other.of[i];
     return *this;
   }
@@ -51,8 +51,8 @@ CYNET_XINLINE T load_as(const float* from) {
 
 // Writes a vector of sums, or its first `lanes` floats; adds the bias and the old values, and
 // applies relu or its gradient, as the job says.
-CYNET_XINLINE void finish(const Job& job, Vec y, float* to, const float* bias, const float* mask,
-                          int64_t lanes) {
+CYNET_XINLINE void write_sums(const TileJob& job, Vec y, float* to, const float* bias,
+                              const float* mask, int64_t lanes) {
   const bool part = lanes < LANES;
   const auto given = [&](const float* from)
                          CYNET_XLAMBDA { return part ? load_part(from, lanes) : load(from); };
@@ -67,18 +67,18 @@ CYNET_XINLINE void finish(const Job& job, Vec y, float* to, const float* bias, c
 // Computes R rows of a target by V vectors of columns, the last with `lanes` lanes. With SUMS a is
 // one term and transposed, and the sums of its rows go to `sums`.
 template <int R, int V, bool LINES, bool SUMS = false>
-inline void compute_tile(const Job& job, const float* a, const float* panel, const Term* begin,
-                         const Term* end, float* c, const float* bias, int64_t lanes,
-                         float* sums = nullptr) {
+inline void compute_tile(const TileJob& job, const float* a, const float* panel,
+                         const TermOffsets* begin, const TermOffsets* end, float* c,
+                         const float* bias, int64_t lanes, float* sums = nullptr) {
   Vec sum[R][V] = {};
-  Row<R> whole = {};
+  RowFloats<R> whole = {};
   const int64_t step = job.step, depth = job.depth;
   for (int r = 0; r < R; ++r)  // prefetch the result's lines
     for (int v = 0; v < V; ++v) prefetch_line<true>(c + r * job.c_row + v * LANES);
   const float* mask = job.mask ? job.mask + (c - job.masked) : nullptr;
   for (int r = 0; r < R && mask; ++r)
     for (int v = 0; v < V; ++v) prefetch_line<false>(mask + r * job.c_row + v * LANES);
-  for (const Term* term = begin; term < end; ++term) {
+  for (const TermOffsets* term = begin; term < end; ++term) {
     const float* x = a + term->a;
     const float* w = panel + term->b * V * LANES;
     const auto add = [&](int64_t k, int64_t stop) {
@@ -87,7 +87,7 @@ inline void compute_tile(const Job& job, const float* a, const float* panel, con
         Vec weight[V];
 #pragma GCC unroll 3
         for (int v = 0; v < V; ++v) weight[v] = at(w + (k * V + v) * LANES);
-        if constexpr (SUMS) whole += load_as<Row<R>>(x + k * step);
+        if constexpr (SUMS) whole += load_as<RowFloats<R>>(x + k * step);
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r) {
           const float value = LINES ? x[r * step + k] : x[k * step + r];
@@ -99,7 +99,7 @@ inline void compute_tile(const Job& job, const float* a, const float* panel, con
     add(0, depth);
   }
   if constexpr (SUMS) {
-    if (job.add_sums) whole += load_as<Row<R>>(sums);
+    if (job.add_sums) whole += load_as<RowFloats<R>>(sums);
     std::memcpy(sums, &whole, sizeof whole);
   }
 #pragma GCC unroll 8
@@ -107,15 +107,15 @@ inline void compute_tile(const Job& job, const float* a, const float* panel, con
     float* to = c + r * job.c_row;
 #pragma GCC unroll 3
     for (int v = 0; v < V; ++v)
-      finish(job, sum[r][v], to + v * LANES, bias ? bias + v * LANES : nullptr,
-             mask ? mask + r * job.c_row + v * LANES : nullptr, v == V - 1 ? lanes : LANES);
+      write_sums(job, sum[r][v], to + v * LANES, bias ? bias + v * LANES : nullptr,
+                 mask ? mask + r * job.c_row + v * LANES : nullptr, v == V - 1 ? lanes : LANES);
   }
 }
 
 template <int R, int V, bool LINES, bool SUMS>
-inline int64_t compute_tiles(const Job& job, const float* panel, const Target& t, const Term* terms,
-                             float* c, const float* bias, int64_t lanes, int64_t row,
-                             int64_t last) {
+inline int64_t compute_tiles(const TileJob& job, const float* panel, const ResultPart& t,
+                             const TermOffsets* terms, float* c, const float* bias, int64_t lanes,
+                             int64_t row, int64_t last) {
   for (; row + R <= last; row += R)
     compute_tile<R, V, LINES, SUMS>(job, job.a + (LINES ? row * job.step : row), panel,
                                     terms + t.begin, terms + t.end, c + t.c + row * job.c_row, bias,
@@ -125,9 +125,9 @@ inline int64_t compute_tiles(const Job& job, const float* panel, const Target& t
 
 // Computes rows row .. last of one target.
 template <int V, bool LINES, bool SUMS>
-inline void compute_target_rows(const Job& job, const float* panel, const Target& t,
-                                const Term* terms, float* c, const float* bias, int64_t lanes,
-                                int64_t row, int64_t last) {
+inline void compute_target_rows(const TileJob& job, const float* panel, const ResultPart& t,
+                                const TermOffsets* terms, float* c, const float* bias,
+                                int64_t lanes, int64_t row, int64_t last) {
   row = compute_tiles<ROWS, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
   if (ROWS == 8)
     row = compute_tiles<4, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
@@ -137,10 +137,10 @@ inline void compute_target_rows(const Job& job, const float* panel, const Target
 
 // Computes products of rows with `columns` columns of the panel; c and bias begin at its first.
 template <bool LINES, bool SUMS = false>
-inline void compute_rows(const Job& job, const float* panel, int64_t columns, const Target& t,
-                         const Term* terms, float* c, const float* bias, int64_t row,
-                         int64_t last) {
-  const int64_t vectors = vectors_of(columns), lanes = columns - (vectors - 1) * LANES;
+inline void compute_rows(const TileJob& job, const float* panel, int64_t columns,
+                         const ResultPart& t, const TermOffsets* terms, float* c, const float* bias,
+                         int64_t row, int64_t last) {
+  const int64_t vectors = vector_count(columns), lanes = columns - (vectors - 1) * LANES;
   const auto run = vectors == 3   ? &compute_target_rows<3, LINES, SUMS>
                    : vectors == 2 ? &compute_target_rows<2, LINES, SUMS>
                                   : &compute_target_rows<1, LINES, SUMS>;
@@ -151,7 +151,7 @@ inline void compute_rows(const Job& job, const float* panel, int64_t columns, co
 
 // Packs rows of `columns` floats, `step` apart, padded with zeros to whole vectors.
 inline void pack_lines(const float* from, int64_t step, int64_t n, int64_t columns, float* panel) {
-  const int64_t width = vectors_of(columns) * LANES, whole = columns / LANES;
+  const int64_t width = vector_count(columns) * LANES, whole = columns / LANES;
   for (int64_t k = 0; k < n; ++k, from += step, panel += width) {
     for (int64_t v = 0; v < whole; ++v) at(panel + v * LANES) = load(from + v * LANES);
     if (whole * LANES < columns)
@@ -163,7 +163,7 @@ inline void pack_lines(const float* from, int64_t step, int64_t n, int64_t colum
 // channel after one another. Tap t of channel i becomes row t * apart + i of the panel.
 inline void pack_transposed(const float* from, int64_t step, int64_t n, int64_t columns,
                             int64_t taps, int64_t apart, float* panel) {
-  const int64_t width = vectors_of(columns) * LANES;
+  const int64_t width = vector_count(columns) * LANES;
   for (int64_t j = 0; j < columns; j += LANES) {
     const int64_t lanes = std::min<int64_t>(LANES, columns - j);
     int64_t tap = 0, channel = 0, e = 0;
@@ -201,160 +201,167 @@ template <class Body>
 inline void for_panels(int64_t first, int64_t last, int64_t n, int64_t width, const Body& body) {
   const int64_t count = (last - first + width - 1) / width;
   for (int64_t i = 0; i < count; ++i)
-    body((first + cut_at(last - first, i, count)) * LANES,
-         std::min((first + cut_at(last - first, i + 1, count)) * LANES, n));
+    body((first + part_start(last - first, i, count)) * LANES,
+         std::min((first + part_start(last - first, i + 1, count)) * LANES, n));
 }
 
-inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
-  return Grid(threads, m, n, vectors_of(n), (m + ROWS - 1) / ROWS, b_shared);
+inline ThreadGrid thread_grid(int64_t m, int64_t n, int threads, bool b_shared) {
+  return ThreadGrid(threads, m, n, vector_count(n), (m + ROWS - 1) / ROWS, b_shared);
 }
 
 // Calls body(part, first row, last row, first vector, last vector) for each thread's share.
 template <class Body>
-inline void share(const Grid& grid, int64_t rows, int64_t columns, const Body& body) {
-  const int64_t vectors = vectors_of(columns), blocks = (rows + ROWS - 1) / ROWS;
-  for_parts(grid.parts(), [&](int64_t part) {
+inline void for_shares(const ThreadGrid& grid, int64_t rows, int64_t columns, const Body& body) {
+  const int64_t vectors = vector_count(columns), blocks = (rows + ROWS - 1) / ROWS;
+  for_parts(grid.part_count(), [&](int64_t part) {
     const int64_t i = part / grid.columns, j = part % grid.columns;
-    body(part, cut_at(blocks, i, grid.rows) * ROWS,
-         std::min(cut_at(blocks, i + 1, grid.rows) * ROWS, rows), cut_at(vectors, j, grid.columns),
-         cut_at(vectors, j + 1, grid.columns));
+    body(part, part_start(blocks, i, grid.rows) * ROWS,
+         std::min(part_start(blocks, i + 1, grid.rows) * ROWS, rows),
+         part_start(vectors, j, grid.columns), part_start(vectors, j + 1, grid.columns));
   });
 }
 
 template <class Body>
-inline void share(int threads, int64_t rows, int64_t columns, const Body& body) {
-  share(grid_of(rows, columns, threads, false), rows, columns, body);
+inline void for_shares(int threads, int64_t rows, int64_t columns, const Body& body) {
+  for_shares(thread_grid(rows, columns, threads, false), rows, columns, body);
 }
 
 // ----- whole arrays
 
 inline bool shares_a(int64_t m, int64_t n, int threads) {
-  return grid_of(m, n, threads, false).rows == 1;
+  return thread_grid(m, n, threads, false).rows == 1;
 }
 
 // Packs STRIP panels at a time and multiplies BLOCK rows of a by all of them, so that an a that
 // does not fit the cache (L2_FLOATS) is read once per strip.
 inline void multiply(const Product& p, int threads, float* space) {
-  const Term term = {0, 0};
-  const Target target = {0, 0, 1};
+  const TermOffsets term = {0, 0};
+  const ResultPart target = {0, 0, 1};
   const auto run = p.a_transposed ? &compute_rows<false> : &compute_rows<true>;
-  const Grid grid = grid_of(p.m, p.n, threads, p.b_shared);
+  const ThreadGrid grid = thread_grid(p.m, p.n, threads, p.b_shared);
   const int64_t strip = p.m * p.k <= L2_FLOATS ? 1 : STRIP;
-  share(grid, p.m, p.n, [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
-    float* panels = space + part * SCRATCH_FLOATS;
-    float* rows = panels + STRIP * PANEL_FLOATS;
-    for_panels(first, end, p.n, strip * WIDTH, [&](int64_t left, int64_t right) {
-      const int64_t parts = std::max<int64_t>((p.k + DEPTH - 1) / DEPTH, 1);
-      for (int64_t i = 0; i < parts; ++i) {
-        const int64_t k = cut_at(p.k, i, parts), depth = cut_at(p.k, i + 1, parts) - k;
-        const bool ends = i + 1 == parts;
-        Job job = {p.a + (p.a_transposed ? k * p.a_row : k),
-                   p.a_row,
-                   depth,
-                   p.c_row,
-                   p.relu && ends,
-                   p.add || i > 0};
-        if (ends) {
-          job.mask = p.mask;
-          job.masked = p.c;
-        }
-        const auto each = [&](const auto& body) {
-          float* panel = panels;
-          for_panels(left / LANES, vectors_of(right), p.n, WIDTH, [&](int64_t j, int64_t j_end) {
-            body(j, j_end - j, panel);
-            panel += PANEL_FLOATS;
-          });
-        };
-        each([&](int64_t j, int64_t columns, float* panel) {
-          if (p.b_transposed)
-            pack_transposed(p.b + j * p.b_row + k, p.b_row, depth, columns, 1, 0, panel);
-          else pack_lines(p.b + k * p.b_row + j, p.b_row, depth, columns, panel);
+  for_shares(
+      grid, p.m, p.n, [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
+        float* panels = space + part * SCRATCH_FLOATS;
+        float* rows = panels + STRIP * PANEL_FLOATS;
+        for_panels(first, end, p.n, strip * WIDTH, [&](int64_t left, int64_t right) {
+          const int64_t parts = std::max<int64_t>((p.k + DEPTH - 1) / DEPTH, 1);
+          for (int64_t i = 0; i < parts; ++i) {
+            const int64_t k = part_start(p.k, i, parts), depth = part_start(p.k, i + 1, parts) - k;
+            const bool ends = i + 1 == parts;
+            TileJob job = {p.a + (p.a_transposed ? k * p.a_row : k),
+                           p.a_row,
+                           depth,
+                           p.c_row,
+                           p.relu && ends,
+                           p.add || i > 0};
+            if (ends) {
+              job.mask = p.mask;
+              job.masked = p.c;
+            }
+            const auto each = [&](const auto& body) {
+              float* panel = panels;
+              for_panels(left / LANES, vector_count(right), p.n, WIDTH,
+                         [&](int64_t j, int64_t j_end) {
+                           body(j, j_end - j, panel);
+                           panel += PANEL_FLOATS;
+                         });
+            };
+            each([&](int64_t j, int64_t columns, float* panel) {
+              if (p.b_transposed)
+                pack_transposed(p.b + j * p.b_row + k, p.b_row, depth, columns, 1, 0, panel);
+              else pack_lines(p.b + k * p.b_row + j, p.b_row, depth, columns, panel);
+            });
+            for (int64_t block = row; block < last; block += BLOCK) {
+              const int64_t stop = std::min(block + BLOCK, last);
+              TileJob own = job;
+              own.a += p.a_transposed ? block : block * p.a_row;
+              if (p.a_transposed && p.a_row >= FAR_ROW_STRIDE) {
+                pack_lines(own.a, p.a_row, depth, stop - block, rows);
+                own.a = rows;
+                own.step = vector_count(stop - block) * LANES;
+              }
+              if (p.sums) {
+                own.sums = p.sums + block;
+                own.add_sums = p.add_sums || i > 0;
+              }
+              each([&](int64_t j, int64_t columns, const float* panel) {
+                const auto multiply_rows = p.sums && j == 0 ? &compute_rows<false, true> : run;
+                multiply_rows(own, panel, columns, target, &term, p.c + block * p.c_row + j,
+                              p.bias && i == 0 ? p.bias + j : nullptr, 0, stop - block);
+              });
+            }
+          }
         });
-        for (int64_t block = row; block < last; block += BLOCK) {
-          const int64_t stop = std::min(block + BLOCK, last);
-          Job own = job;
-          own.a += p.a_transposed ? block : block * p.a_row;
-          if (p.a_transposed && p.a_row >= FAR_ROW_STRIDE) {
-            pack_lines(own.a, p.a_row, depth, stop - block, rows);
-            own.a = rows;
-            own.step = vectors_of(stop - block) * LANES;
-          }
-          if (p.sums) {
-            own.sums = p.sums + block;
-            own.add_sums = p.add_sums || i > 0;
-          }
-          each([&](int64_t j, int64_t columns, const float* panel) {
-            const auto multiply_rows = p.sums && j == 0 ? &compute_rows<false, true> : run;
-            multiply_rows(own, panel, columns, target, &term, p.c + block * p.c_row + j,
-                          p.bias && i == 0 ? p.bias + j : nullptr, 0, stop - block);
-          });
-        }
-      }
-    });
-  });
+      });
 }
 
 // Floats of workspace per thread for products over `channels` channels.
-inline int64_t panel_scratch(const ConvWindow& s, int64_t channels) {
-  return taps_of(s) * tap_rows(channels) * WIDTH * LANES + FLOATS_APART;
+inline int64_t panel_scratch_floats(const ConvWindow& s, int64_t channels) {
+  return tap_count(s) * rows_per_tap(channels) * WIDTH * LANES + FLOATS_APART;
 }
 
 // Floats of scratch per thread for dw: a panel, the sums of ROWS filters, filters of dy.
-inline int64_t weight_grad_scratch(const ConvWindow& s) {
-  return (pixels_in(s) * s.batch + taps_of(s) * ROWS) * WIDTH * LANES +
-         pixels_out(s) * s.batch * FILTERS + FLOATS_APART;
+inline int64_t weight_grad_floats(const ConvWindow& s) {
+  return (input_pixels(s) * s.batch + tap_count(s) * ROWS) * WIDTH * LANES +
+         output_pixels(s) * s.batch * FILTERS + FLOATS_APART;
 }
 
-inline int64_t window_scratch(const ConvWindow& s, int threads, bool backward) {
-  if (!backward) return WindowTerms::scratch(s, FORWARD) + threads * panel_scratch(s, s.channels);
-  const int64_t data = WindowTerms::scratch(s, DATA) + threads * panel_scratch(s, s.filters);
-  const int64_t weight = WindowTerms::scratch(s, WEIGHT) + threads * weight_grad_scratch(s);
+inline int64_t window_scratch_floats(const ConvWindow& s, int threads, bool backward) {
+  if (!backward)
+    return WindowTerms::scratch_floats(s, FORWARD) + threads * panel_scratch_floats(s, s.channels);
+  const int64_t data =
+      WindowTerms::scratch_floats(s, DATA) + threads * panel_scratch_floats(s, s.filters);
+  const int64_t weight = WindowTerms::scratch_floats(s, WEIGHT) + threads * weight_grad_floats(s);
   return std::max(data, weight);
 }
 
 inline void window_forward(const ConvWindow& s, const float* x, const float* w, const float* bias,
                            bool relu, float* y, bool add, int threads, float* space) {
   const WindowTerms all(s, FORWARD, s.channels, s.filters, space);
-  const int64_t taps = taps_of(s), length = s.channels * taps;
-  const Job job = {x, pixels_in(s) * s.channels, s.channels, pixels_out(s) * s.filters, relu, add};
-  space += WindowTerms::scratch(s, FORWARD);
-  share(threads, s.batch, s.filters,
-        [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
-          float* panel = space + part * panel_scratch(s, s.channels);
-          for_panels(first, end, s.filters, WIDTH, [&](int64_t j, int64_t j_end) {
-            pack_transposed(w + j * length, length, length, j_end - j, taps, tap_rows(s.channels),
-                            panel);
-            for (int64_t i = 0; i < all.size; ++i)
-              compute_rows<true>(job, panel, j_end - j, all.targets[i], all.terms, y + j,
-                                 bias ? bias + j : nullptr, row, last);
-          });
-        });
+  const int64_t taps = tap_count(s), length = s.channels * taps;
+  const TileJob job = {
+      x, input_pixels(s) * s.channels, s.channels, output_pixels(s) * s.filters, relu, add};
+  space += WindowTerms::scratch_floats(s, FORWARD);
+  for_shares(threads, s.batch, s.filters,
+             [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
+               float* panel = space + part * panel_scratch_floats(s, s.channels);
+               for_panels(first, end, s.filters, WIDTH, [&](int64_t j, int64_t j_end) {
+                 pack_transposed(w + j * length, length, length, j_end - j, taps,
+                                 rows_per_tap(s.channels), panel);
+                 for (int64_t i = 0; i < all.size; ++i)
+                   compute_rows<true>(job, panel, j_end - j, all.targets[i], all.terms, y + j,
+                                      bias ? bias + j : nullptr, row, last);
+               });
+             });
 }
 
-inline void window_data(const ConvWindow& s, const float* w, const float* dy, float* dx, bool add,
-                        int threads, float* space) {
+inline void window_data_grad(const ConvWindow& s, const float* w, const float* dy, float* dx,
+                             bool add, int threads, float* space) {
   const WindowTerms all(s, DATA, s.filters, s.channels, space);
-  const int64_t taps = taps_of(s);
-  const Job job = {dy, pixels_out(s) * s.filters, s.filters, pixels_in(s) * s.channels, false, add};
-  space += WindowTerms::scratch(s, DATA);
-  share(threads, s.batch, s.channels,
-        [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
-          float* panel = space + part * panel_scratch(s, s.filters);
-          for_panels(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
-            for (int64_t f = 0; f < s.filters; ++f)
-              pack_transposed(w + (f * s.channels + j) * taps, taps, taps, j_end - j, taps,
-                              tap_rows(s.filters), panel + f * vectors_of(j_end - j) * LANES);
-            for (int64_t i = 0; i < all.size; ++i)
-              compute_rows<true>(job, panel, j_end - j, all.targets[i], all.terms, dx + j, nullptr,
-                                 row, last);
-          });
-        });
+  const int64_t taps = tap_count(s);
+  const TileJob job = {
+      dy, output_pixels(s) * s.filters, s.filters, input_pixels(s) * s.channels, false, add};
+  space += WindowTerms::scratch_floats(s, DATA);
+  for_shares(threads, s.batch, s.channels,
+             [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
+               float* panel = space + part * panel_scratch_floats(s, s.filters);
+               for_panels(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
+                 for (int64_t f = 0; f < s.filters; ++f)
+                   pack_transposed(w + (f * s.channels + j) * taps, taps, taps, j_end - j, taps,
+                                   rows_per_tap(s.filters),
+                                   panel + f * vector_count(j_end - j) * LANES);
+                 for (int64_t i = 0; i < all.size; ++i)
+                   compute_rows<true>(job, panel, j_end - j, all.targets[i], all.terms, dx + j,
+                                      nullptr, row, last);
+               });
+             });
 }
 
 // Writes sums[tap][row][width] of some filters to the gradients of their `columns` channels.
-inline void write_taps(const float* sums, int64_t taps, int64_t rows, int64_t columns, bool add,
-                       float* dw, int64_t filter) {
-  const int64_t width = vectors_of(columns) * LANES, step = ROWS * width;
+inline void write_tap_gradients(const float* sums, int64_t taps, int64_t rows, int64_t columns,
+                                bool add, float* dw, int64_t filter) {
+  const int64_t width = vector_count(columns) * LANES, step = ROWS * width;
   for (int64_t r = 0; r < rows; ++r, sums += width, dw += filter)
     for (int64_t c = 0; c < columns; c += LANES) {
       const int64_t lanes = std::min<int64_t>(LANES, columns - c);
@@ -381,7 +388,7 @@ inline void write_taps(const float* sums, int64_t taps, int64_t rows, int64_t co
 
 // Packs dy of `count` filters, in groups of ROWS filters: [group][pixel][image][ROWS].
 inline void pack_filters(const ConvWindow& s, const float* from, int64_t count, float* to) {
-  const int64_t pixels = pixels_out(s);
+  const int64_t pixels = output_pixels(s);
   for (int64_t p = 0; p < pixels; ++p)
     for (int64_t b = 0; b < s.batch; ++b)
       for (int64_t r = 0; r < count; r += ROWS) {
@@ -393,46 +400,46 @@ inline void pack_filters(const ConvWindow& s, const float* from, int64_t count, 
       }
 }
 
-inline void window_weight(const ConvWindow& s, const float* x, const float* dy, float* dw, bool add,
-                          int threads, float* space) {
-  const int64_t taps = taps_of(s), pixels = pixels_in(s), filter = s.channels * taps;
+inline void window_weight_grad(const ConvWindow& s, const float* x, const float* dy, float* dw,
+                               bool add, int threads, float* space) {
+  const int64_t taps = tap_count(s), pixels = input_pixels(s), filter = s.channels * taps;
   const int64_t panel_size = pixels * s.batch * WIDTH * LANES;
   const WindowTerms all(s, WEIGHT, s.batch * ROWS, 0, space);
-  space += WindowTerms::scratch(s, WEIGHT);
-  share(threads, s.filters, s.channels,
-        [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
-          float* panel = space + part * weight_grad_scratch(s);
-          float* sums = panel + panel_size;
-          float* packed = sums + taps * ROWS * WIDTH * LANES;
-          for_panels(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
-            const int64_t width = vectors_of(j_end - j) * LANES;
-            for (int64_t q = 0; q < pixels; ++q)
-              pack_lines(x + q * s.channels + j, pixels * s.channels, s.batch, j_end - j,
-                         panel + q * s.batch * width);
-            for (int64_t f = row; f < last; f += FILTERS) {
-              const int64_t block = std::min(FILTERS, last - f);
-              pack_filters(s, dy + f, block, packed);
-              for (int64_t r = 0; r < block; r += ROWS) {
-                const int64_t count = std::min<int64_t>(ROWS, block - r);
-                const float* group = packed + r * pixels_out(s) * s.batch;
-                const Job job = {group, ROWS, s.batch, width, false, false};
-                for (int64_t t = 0; t < taps; ++t)
-                  compute_rows<false>(job, panel, width, all.targets[t], all.terms,
-                                      sums + t * ROWS * width, nullptr, 0, count);
-                write_taps(sums, taps, count, j_end - j, add, dw + (f + r) * filter + j * taps,
-                           filter);
-              }
-            }
-          });
-        });
+  space += WindowTerms::scratch_floats(s, WEIGHT);
+  for_shares(threads, s.filters, s.channels,
+             [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
+               float* panel = space + part * weight_grad_floats(s);
+               float* sums = panel + panel_size;
+               float* packed = sums + taps * ROWS * WIDTH * LANES;
+               for_panels(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
+                 const int64_t width = vector_count(j_end - j) * LANES;
+                 for (int64_t q = 0; q < pixels; ++q)
+                   pack_lines(x + q * s.channels + j, pixels * s.channels, s.batch, j_end - j,
+                              panel + q * s.batch * width);
+                 for (int64_t f = row; f < last; f += FILTERS) {
+                   const int64_t block = std::min(FILTERS, last - f);
+                   pack_filters(s, dy + f, block, packed);
+                   for (int64_t r = 0; r < block; r += ROWS) {
+                     const int64_t count = std::min<int64_t>(ROWS, block - r);
+                     const float* group = packed + r * output_pixels(s) * s.batch;
+                     const TileJob job = {group, ROWS, s.batch, width, false, false};
+                     for (int64_t t = 0; t < taps; ++t)
+                       compute_rows<false>(job, panel, width, all.targets[t], all.terms,
+                                           sums + t * ROWS * width, nullptr, 0, count);
+                     write_tap_gradients(sums, taps, count, j_end - j, add,
+                                         dw + (f + r) * filter + j * taps, filter);
+                   }
+                 }
+               });
+             });
 }
 
 // The gradient of the weights of a depthwise convolution: dw (channels, 1, kernel_h, kernel_w),
 // with at most MAX_TAPS taps.
-inline void channel_weight(const ConvWindow& s, const float* x, const float* dy, float* dw,
-                           bool add, int threads) {
-  const int64_t taps = taps_of(s), channels = s.channels;
-  parallel_for(threads, vectors_of(channels), [&](int64_t begin, int64_t end) {
+inline void depthwise_weight(const ConvWindow& s, const float* x, const float* dy, float* dw,
+                             bool add, int threads) {
+  const int64_t taps = tap_count(s), channels = s.channels;
+  parallel_for(threads, vector_count(channels), [&](int64_t begin, int64_t end) {
     for (int64_t c = begin * LANES; c < end * LANES; c += LANES) {
       const int64_t lanes = std::min<int64_t>(LANES, channels - c);
       const auto part = [&](const float* from) CYNET_XLAMBDA {
@@ -442,8 +449,8 @@ inline void channel_weight(const ConvWindow& s, const float* x, const float* dy,
       for_taps(s, [&](int64_t p, int64_t q, int64_t tap) {
         Vec sum = sums[tap];
         for (int64_t b = 0; b < s.batch; ++b)
-          sum += part(dy + (b * pixels_out(s) + p) * channels) *
-                 part(x + (b * pixels_in(s) + q) * channels);
+          sum += part(dy + (b * output_pixels(s) + p) * channels) *
+                 part(x + (b * input_pixels(s) + q) * channels);
         sums[tap] = sum;
       });
       for (int64_t tap = 0; tap < taps; ++tap) {

@@ -9,8 +9,8 @@ cdef extern from "isa/level_names.h" namespace "cynet" nogil:
     int N_LEVEL
     const char* const* level_names
 
-cdef int _level = 0
-_LEVELS = tuple([level_names[i].decode() for i in range(N_LEVEL)])
+cdef int _level = 0  # the CPU level in use
+_LEVELS = tuple([level_names[i].decode() for i in range(N_LEVEL)])  # names of the levels
 
 
 cdef int cpu_level() noexcept nogil:

@@ -4,7 +4,7 @@
 
 namespace cynet {
 namespace baseline {
-#define CYNET_LANES 4
+#define CYNET_LANES 4  // floats in a vector
 #include CYNET_PER_ISA_FILE
 #undef CYNET_LANES
 }
@@ -19,7 +19,7 @@ namespace baseline {
 #endif
 namespace cynet {
 namespace avx2 {
-#define CYNET_LANES 8
+#define CYNET_LANES 8  // floats in a vector
 #include CYNET_PER_ISA_FILE
 #undef CYNET_LANES
 }
@@ -35,7 +35,7 @@ namespace avx2 {
 #endif
 namespace cynet {
 namespace avx512 {
-#define CYNET_LANES 16
+#define CYNET_LANES 16  // floats in a vector
 #include CYNET_PER_ISA_FILE
 #undef CYNET_LANES
 }

@@ -24,13 +24,13 @@
 
 namespace cynet {
 
-// dtypes as in _typedefs.pxd. Tables by dtype have N_DTYPE rows; `table_row` returns the row:
+// dtypes as in _typedefs.pxd. Tables by dtype have N_DTYPE rows; `dtype_row` returns the row:
 // bfloat16 comes last.
 enum { F32, F64, F16, U8, I32, I8, I64, BOOL, BF16 = 12 };
 enum { N_DTYPE = 9 };
 enum { N_REQ = 2 };  // write, add
 
-inline int table_row(int dtype) { return dtype == BF16 ? 8 : dtype; }
+inline int dtype_row(int dtype) { return dtype == BF16 ? 8 : dtype; }
 
 inline int64_t element_size(int dtype) {
   switch (dtype) {

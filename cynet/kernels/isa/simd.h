@@ -50,12 +50,12 @@ CYNET_XINLINE Vec relu_gradient(Vec y) {
 }
 #endif
 
-CYNET_XINLINE Vec& at(float* p) { return *reinterpret_cast<Vec*>(p); }
+CYNET_XINLINE Vec& at(float* p) { return *reinterpret_cast<Vec*>(p); }  // the vector at an address
 CYNET_XINLINE const Vec& at(const float* p) { return *reinterpret_cast<const Vec*>(p); }
 
 #if CYNET_LANES == 8
 // A mask with all bits of the first n of 8 lanes set.
-CYNET_XINLINE __m256i first_lanes(int64_t n) {
+CYNET_XINLINE __m256i first_lanes_mask(int64_t n) {
   static const int32_t bits[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bits + 8 - n));
 }
@@ -74,7 +74,7 @@ CYNET_XINLINE Vec load_part(const float* p, int64_t n) {
 #if CYNET_LANES == 16
   return reinterpret_cast<Vec>(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1 << n) - 1), p));
 #elif CYNET_LANES == 8
-  return reinterpret_cast<Vec>(_mm256_maskload_ps(p, first_lanes(n)));
+  return reinterpret_cast<Vec>(_mm256_maskload_ps(p, first_lanes_mask(n)));
 #else
   Vec v = {};
   std::memcpy(&v, p, n * sizeof(float));
@@ -132,13 +132,13 @@ CYNET_XINLINE Vec4 fold_to_four(Vec v) {
   const __m512 all = reinterpret_cast<__m512>(v);
   const __m256 low = _mm512_castps512_ps256(all);
   const __m256 high = _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(all), 1));
-  const __m256 half = op::of(low, high);
+  const __m256 half = op::combine(low, high);
 #elif CYNET_LANES == 8
   const __m256 half = reinterpret_cast<__m256>(v);
 #endif
 #if CYNET_LANES >= 8
   return reinterpret_cast<Vec4>(
-      op::of(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1)));
+      op::combine(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1)));
 #else
   return v;
 #endif
@@ -146,30 +146,30 @@ CYNET_XINLINE Vec4 fold_to_four(Vec v) {
 
 struct Plus {
   template <typename V>
-  static CYNET_XINLINE V of(V a, V b) {
+  static CYNET_XINLINE V combine(V a, V b) {
     return a + b;
   }
 };
 struct Greater {
   template <typename V>
-  static CYNET_XINLINE V of(V a, V b) {
+  static CYNET_XINLINE V combine(V a, V b) {
     return a > b ? a : b;
   }
 };
 struct Less {
   template <typename V>
-  static CYNET_XINLINE V of(V a, V b) {
+  static CYNET_XINLINE V combine(V a, V b) {
     return a < b ? a : b;
   }
 };
 
 // Reduces all lanes by `op`.
 template <class op>
-CYNET_XINLINE float fold(Vec v) {
+CYNET_XINLINE float fold_lanes(Vec v) {
   const Vec4 four = fold_to_four<op>(v);
-  return op::of(op::of(four[0], four[2]), op::of(four[1], four[3]));
+  return op::combine(op::combine(four[0], four[2]), op::combine(four[1], four[3]));
 }
-CYNET_XINLINE double fold_in_double(Vec v) {
+CYNET_XINLINE double sum_in_double(Vec v) {
   const Vec4 four = fold_to_four<Plus>(v);
   return (static_cast<double>(four[0]) + four[2]) + (static_cast<double>(four[1]) + four[3]);
 }

@@ -67,26 +67,26 @@ CYNET_XINLINE void load_transposed_fours(const float* from, int64_t step, Vec* r
 // Transposes a square of LANES vectors.
 CYNET_XINLINE void transpose_lanes(Vec* rows) {
 #if defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12) && CYNET_LANES == 16
-#define CYNET_LOW(j, d) ((j) & (d) ? 16 + (j) - (d) : (j))
-#define CYNET_HIGH(j, d) ((j) & (d) ? 16 + (j) : (j) + (d))
+#define CYNET_LOW_INDEX(j, d) ((j) & (d) ? 16 + (j) - (d) : (j))
+#define CYNET_HIGH_INDEX(j, d) ((j) & (d) ? 16 + (j) : (j) + (d))
 #define CYNET_SHUFFLE(f, d)                                                                    \
   __builtin_shufflevector(a, b, f(0, d), f(1, d), f(2, d), f(3, d), f(4, d), f(5, d), f(6, d), \
                           f(7, d), f(8, d), f(9, d), f(10, d), f(11, d), f(12, d), f(13, d),   \
                           f(14, d), f(15, d))
-#define CYNET_STAGE(d)                                                    \
+#define CYNET_TRANSPOSE_STAGE(d)                                          \
   _Pragma("GCC unroll 16") for (int i = 0; i < 16; ++i) if (!(i & (d))) { \
     const Vec a = rows[i], b = rows[i + (d)];                             \
-    rows[i] = CYNET_SHUFFLE(CYNET_LOW, d);                                \
-    rows[i + (d)] = CYNET_SHUFFLE(CYNET_HIGH, d);                         \
+    rows[i] = CYNET_SHUFFLE(CYNET_LOW_INDEX, d);                          \
+    rows[i + (d)] = CYNET_SHUFFLE(CYNET_HIGH_INDEX, d);                   \
   }
-  CYNET_STAGE(1)
-  CYNET_STAGE(2)
-  CYNET_STAGE(4)
-  CYNET_STAGE(8)
-#undef CYNET_STAGE
+  CYNET_TRANSPOSE_STAGE(1)
+  CYNET_TRANSPOSE_STAGE(2)
+  CYNET_TRANSPOSE_STAGE(4)
+  CYNET_TRANSPOSE_STAGE(8)
+#undef CYNET_TRANSPOSE_STAGE
 #undef CYNET_SHUFFLE
-#undef CYNET_HIGH
-#undef CYNET_LOW
+#undef CYNET_HIGH_INDEX
+#undef CYNET_LOW_INDEX
 #elif CYNET_LANES == 8
   Vec low[4], high[4];  // columns i and i + 4 of rows 0 .. 3 (low) and 4 .. 7 (high)
   const __m256* lines = reinterpret_cast<const __m256*>(rows);

@@ -42,13 +42,13 @@ struct Potrf {
     if (s.lower) copy(n * n, grad[0], work);
     else transpose(n, n, grad[0], work);
     keep_triangle(true, n, work);
-    multiply({false, true, true}, n, n, T(1), lower, work);
+    multiply_triangular({false, true, true}, n, n, T(1), lower, work);
     for (int64_t i = 0; i < n; ++i) {
       da[i * n + i] = work[i * n + i] / 2;
       for (int64_t j = 0; j < i; ++j) da[i * n + j] = da[j * n + i] = work[i * n + j] / 2;
     }
-    solve({false, true, true}, n, n, T(1), lower, da);
-    solve({true, true, false}, n, n, T(1), lower, da);
+    solve_triangular({false, true, true}, n, n, T(1), lower, da);
+    solve_triangular({true, true, false}, n, n, T(1), lower, da);
     add_transpose(n, da, da);  // makes da exactly symmetric
     for (int64_t i = 0; i < n * n; ++i) da[i] /= 2;
     return 0;
@@ -76,7 +76,7 @@ struct Potri {
     const int64_t n = s.n;
     add_transpose(n, grad[0], work);
     product(false, false, n, n, n, T(-1), out[0], work, in_grad[0]);
-    solve({true, true, true}, n, n, T(1), as_lower(s, in[0], work + n * n), in_grad[0]);
+    solve_triangular({true, true, true}, n, n, T(1), as_lower(s, in[0], work + n * n), in_grad[0]);
     keep_triangle(true, n, in_grad[0]);
     if (!s.lower) {
       copy(n * n, in_grad[0], work);
@@ -119,7 +119,7 @@ struct Gelqf {
     mirror_lower(m, work);
     copy(m * n, grad[0], in_grad[0]);
     product(false, false, m, n, m, T(1), work, q, in_grad[0], true);
-    solve({false, true, true}, m, n, T(1), lower, in_grad[0]);
+    solve_triangular({false, true, true}, m, n, T(1), lower, in_grad[0]);
     return 0;
   }
 };

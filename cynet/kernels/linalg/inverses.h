@@ -32,7 +32,7 @@ inline int invert(int64_t size, T* lu, const int* pivots, T* work) {
 }
 
 template <typename T>
-inline int sign_of(int64_t n, const T* lu, const int* pivots) {
+inline int determinant_sign(int64_t n, const T* lu, const int* pivots) {
   int sign = 1;
   for (int64_t i = 0; i < n; ++i) {
     if (pivots[i] != i + 1) sign = -sign;
@@ -90,7 +90,7 @@ inline int cofactors(int64_t size, const T* a, T* out, T* work) {
   for (const T* each : {u, v}) {
     copy(square, each, copied);
     factorize(size, copied, integers);
-    sign *= sign_of(size, copied, integers);
+    sign *= determinant_sign(size, copied, integers);
   }
   for (int64_t i = 0; i < size; ++i) {  // column i of U, which LAPACK has as a row
     double others = sign;
@@ -116,7 +116,7 @@ struct Determinant {
       out[0][0] = static_cast<T>(determinant(s.n, work, pivots));
       return 0;
     }
-    if (out[0]) out[0][0] = static_cast<T>(sign_of(s.n, work, pivots));
+    if (out[0]) out[0][0] = static_cast<T>(determinant_sign(s.n, work, pivots));
     if (out[1]) {
       double log = 0;
       for (int64_t i = 0; i < s.n; ++i)

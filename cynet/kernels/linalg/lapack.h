@@ -69,12 +69,12 @@ inline void product(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
 // The side and form of a triangular matrix in a product or an equation.
 struct Triangle {
   bool right, lower, transpose;
-  Triangle flipped() const { return {right, lower, !transpose}; }
+  Triangle transposed_op() const { return {right, lower, !transpose}; }
 };
 
 // b (m, n) = alpha op(a)^-1 b, or alpha b op(a)^-1
 template <typename T>
-inline void solve(Triangle t, int64_t m, int64_t n, T alpha, const T* a, T* b) {
+inline void solve_triangular(Triangle t, int64_t m, int64_t n, T alpha, const T* a, T* b) {
   Lapack<T>::call.trsm(101, t.right ? 142 : 141, t.lower ? 122 : 121, t.transpose ? 112 : 111, 131,
                        static_cast<int>(m), static_cast<int>(n), alpha, a,
                        static_cast<int>(t.right ? n : m), b, static_cast<int>(n));
@@ -82,7 +82,7 @@ inline void solve(Triangle t, int64_t m, int64_t n, T alpha, const T* a, T* b) {
 
 // b (m, n) = alpha op(a) b, or alpha b op(a)
 template <typename T>
-inline void multiply(Triangle t, int64_t m, int64_t n, T alpha, const T* a, T* b) {
+inline void multiply_triangular(Triangle t, int64_t m, int64_t n, T alpha, const T* a, T* b) {
   Lapack<T>::call.trmm(101, t.right ? 142 : 141, t.lower ? 122 : 121, t.transpose ? 112 : 111, 131,
                        static_cast<int>(m), static_cast<int>(n), alpha, a,
                        static_cast<int>(t.right ? n : m), b, static_cast<int>(n));

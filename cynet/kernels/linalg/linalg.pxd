@@ -9,13 +9,13 @@ from libc.stdint cimport int64_t
 
 cdef extern from "linalg/stack.h" namespace "cynet::linalg" nogil:
     enum: MAX_PARTS
-    cdef enum Operation:
+    cdef enum LinalgOperation:
         TRMM, TRSM, SYRK, EXTRACT_TRIAN, MAKE_TRIAN, POTRF, POTRI, GELQF, SYEVD, INVERSE, DET
         SLOGDET, SUM_LOG_DIAG, SOLVE, SVD, EIG
     enum: COMPLEX_VALUES
     # One operation on a stack of matrices (m, n), or (n, n) for square ones.
     struct Stack:
-        int op  # Operation
+        int op  # LinalgOperation
         int64_t m, n
         double alpha
         bint transpose, right, lower

@@ -55,23 +55,25 @@ struct TrianglePart {
   bool lower;
   TrianglePart(int64_t n, int64_t offset, bool lower)
       : n(n), offset(offset), lower(offset < 0 || (offset == 0 && lower)) {}
-  int64_t length(int64_t line) const {
+  int64_t line_length(int64_t line) const {
     return std::max<int64_t>(0, line + 1 - (offset < 0 ? -offset : offset));
   }
-  int64_t offset_of(int64_t line, int64_t k) const { return lower ? line * n + k : k * n + line; }
+  int64_t element_offset(int64_t line, int64_t k) const {
+    return lower ? line * n + k : k * n + line;
+  }
 };
 
 template <typename T>
 inline void extract_triangle(const TrianglePart& part, const T* a, T* out) {
   for (int64_t line = 0; line < part.n; ++line)
-    for (int64_t k = 0; k < part.length(line); ++k) *out++ = a[part.offset_of(line, k)];
+    for (int64_t k = 0; k < part.line_length(line); ++k) *out++ = a[part.element_offset(line, k)];
 }
 
 template <typename T>
 inline void make_triangle(const TrianglePart& part, const T* a, T* out) {
   std::fill(out, out + part.n * part.n, T(0));
   for (int64_t line = 0; line < part.n; ++line)
-    for (int64_t k = 0; k < part.length(line); ++k) out[part.offset_of(line, k)] = *a++;
+    for (int64_t k = 0; k < part.line_length(line); ++k) out[part.element_offset(line, k)] = *a++;
 }
 
 // out (n, m) = a (m, n) transposed, in tiles that fit the first-level cache

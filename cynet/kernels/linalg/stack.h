@@ -36,8 +36,8 @@ int64_t workspace(const Stack& s, const Arrays<T>& a) {
 
 // Computes matrices [begin, end); returns the index of the first that LAPACK rejects, or -1.
 template <typename T, typename Op>
-int64_t run_range(const Stack& s, const Arrays<T>& a, bool back, int64_t begin, int64_t end,
-                  T* space, int64_t* info) {
+int64_t run_matrices(const Stack& s, const Arrays<T>& a, bool back, int64_t begin, int64_t end,
+                     T* space, int64_t* info) {
   for (int64_t i = begin; i < end; ++i) {
     const T *in[3], *out[3], *grad[3];
     T *target[3], *free = space + Op::workspace_elements(s);
@@ -73,8 +73,8 @@ int64_t run_all(const Stack& s, const Arrays<T>& a, bool back, int64_t batch, in
   const int64_t each = workspace<T, Op>(s, a);
   parallel_for(parts, parts, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part)
-      bad[part] = run_range<T, Op>(s, a, back, batch * part / parts, batch * (part + 1) / parts,
-                                   space + part * each, &infos[part]);
+      bad[part] = run_matrices<T, Op>(s, a, back, batch * part / parts, batch * (part + 1) / parts,
+                                      space + part * each, &infos[part]);
   });
   for (int part = 0; part < parts; ++part)
     if (bad[part] >= 0) {
@@ -84,7 +84,7 @@ int64_t run_all(const Stack& s, const Arrays<T>& a, bool back, int64_t batch, in
   return -1;
 }
 
-enum Operation {
+enum LinalgOperation {
   TRMM,
   TRSM,
   SYRK,
@@ -104,35 +104,35 @@ enum Operation {
 };
 
 template <typename T>
-struct Functions {
+struct OperationFunctions {
   int64_t (*workspace)(const Stack&, const Arrays<T>&);
   int64_t (*run_all)(const Stack&, const Arrays<T>&, bool, int64_t, int, T*, int64_t*);
 };
 
 template <typename T, typename Op>
-Functions<T> functions() {
+OperationFunctions<T> make_functions() {
   return {workspace<T, Op>, run_all<T, Op>};
 }
 
 template <typename T>
-Functions<T> find_functions(int op) {
+OperationFunctions<T> find_functions(int op) {
   switch (op) {
-    case TRMM: return functions<T, Trmm>();
-    case TRSM: return functions<T, Trsm>();
-    case SYRK: return functions<T, Syrk>();
-    case EXTRACT_TRIAN: return functions<T, ExtractTrian>();
-    case MAKE_TRIAN: return functions<T, MakeTrian>();
-    case POTRF: return functions<T, Potrf>();
-    case POTRI: return functions<T, Potri>();
-    case GELQF: return functions<T, Gelqf>();
-    case SYEVD: return functions<T, Syevd>();
-    case INVERSE: return functions<T, Inverse>();
-    case DET: return functions<T, Determinant<false>>();
-    case SLOGDET: return functions<T, Determinant<true>>();
-    case SUM_LOG_DIAG: return functions<T, SumLogDiag>();
-    case SOLVE: return functions<T, Solve>();
-    case SVD: return functions<T, Svd>();
-    default: return functions<T, Eig>();
+    case TRMM: return make_functions<T, Trmm>();
+    case TRSM: return make_functions<T, Trsm>();
+    case SYRK: return make_functions<T, Syrk>();
+    case EXTRACT_TRIAN: return make_functions<T, ExtractTrian>();
+    case MAKE_TRIAN: return make_functions<T, MakeTrian>();
+    case POTRF: return make_functions<T, Potrf>();
+    case POTRI: return make_functions<T, Potri>();
+    case GELQF: return make_functions<T, Gelqf>();
+    case SYEVD: return make_functions<T, Syevd>();
+    case INVERSE: return make_functions<T, Inverse>();
+    case DET: return make_functions<T, Determinant<false>>();
+    case SLOGDET: return make_functions<T, Determinant<true>>();
+    case SUM_LOG_DIAG: return make_functions<T, SumLogDiag>();
+    case SOLVE: return make_functions<T, Solve>();
+    case SVD: return make_functions<T, Svd>();
+    default: return make_functions<T, Eig>();
   }
 }
 

@@ -28,7 +28,7 @@ struct Trmm {
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T*) {
     copy(s.m * s.n, in[1], out[0]);
-    multiply(s.triangle(), s.m, s.n, static_cast<T>(s.alpha), in[0], out[0]);
+    multiply_triangular(s.triangle(), s.m, s.n, static_cast<T>(s.alpha), in[0], out[0]);
     return 0;
   }
   template <typename T>
@@ -44,7 +44,7 @@ struct Trmm {
     }
     if (in_grad[1]) {
       copy(s.m * s.n, g, in_grad[1]);
-      multiply(s.triangle().flipped(), s.m, s.n, alpha, in[0], in_grad[1]);
+      multiply_triangular(s.triangle().transposed_op(), s.m, s.n, alpha, in[0], in_grad[1]);
     }
     return 0;
   }
@@ -56,7 +56,7 @@ struct Trsm {
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T*) {
     copy(s.m * s.n, in[1], out[0]);
-    solve(s.triangle(), s.m, s.n, static_cast<T>(s.alpha), in[0], out[0]);
+    solve_triangular(s.triangle(), s.m, s.n, static_cast<T>(s.alpha), in[0], out[0]);
     return 0;
   }
   template <typename T>
@@ -64,7 +64,7 @@ struct Trsm {
                           const T* const* out, T* const* in_grad, T* work) {
     const T *w = work, *x = out[0];
     copy(s.m * s.n, grad[0], work);
-    solve(s.triangle().flipped(), s.m, s.n, T(1), in[0], work);
+    solve_triangular(s.triangle().transposed_op(), s.m, s.n, T(1), in[0], work);
     if (in_grad[0]) {
       const int64_t size = s.right ? s.n : s.m, inner = s.right ? s.m : s.n;
       const bool swap = s.right != s.transpose;

@@ -37,7 +37,7 @@ static inline void put_values(T* to, int64_t begin, int64_t end, bool add, F&& v
 
 // dx (+)= scale (y - label), or scale sign(y - label), times dy if there is one
 template <typename T>
-static void put_difference(const Args& args, const T* label, T scale, bool absolute) {
+static void write_difference(const Args& args, const T* label, T scale, bool absolute) {
   const T *y = args.input<T>(0), *dy = args.input<T>(2);
   T* dx = args.output<T>(0);
   const bool add = args.add[0];
@@ -54,12 +54,12 @@ static void put_difference(const Args& args, const T* label, T scale, bool absol
 template <typename T>
 static void difference(const Args& args) {
   const Difference& p = args.as<Difference>();
-  put_difference<T>(args, args.input<T>(1), T(p.scale), p.absolute);
+  write_difference<T>(args, args.input<T>(1), T(p.scale), p.absolute);
 }
 
 // The labels as T: converted to the workspace if they have another dtype.
 template <typename T>
-static const T* labels_of(const Args& args) {
+static const T* converted_labels(const Args& args) {
   const Blob& labels = *args.in[1];
   if (labels.dtype == row_of_type<T>) return args.input<T>(1);
   T* to = static_cast<T*>(args.space);
@@ -76,7 +76,7 @@ static int64_t labels_workspace_bytes(const Args& args) {
 // The gradient of the hinge loss of a row of scores y: first as for wrong classes, then for the
 // right one. dx may be y.
 template <bool linear, typename T>
-static void hinge_row(const T* y, T label, T* dx, int64_t n, T margin, T scale, bool add) {
+static void hinge_row_grad(const T* y, T label, T* dx, int64_t n, T margin, T scale, bool add) {
   const auto slope = [=](T slack) {  // derivative of the loss where the margin lacks `slack`
     return slack > 0 ? (linear ? scale : scale * (2 * slack)) : T(0);
   };
@@ -93,8 +93,8 @@ template <typename T>
 static void hinge_grad(const Args& args) {
   const Hinge& p = args.as<Hinge>();
   const int64_t n = p.classes;
-  const auto row = p.linear ? hinge_row<true, T> : hinge_row<false, T>;
-  const T* label = labels_of<T>(args);
+  const auto row = p.linear ? hinge_row_grad<true, T> : hinge_row_grad<false, T>;
+  const T* label = converted_labels<T>(args);
   parallel_for(args.threads, args.out[0]->size / n, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       row(args.input<T>(0) + i * n, label[i], args.output<T>(0) + i * n, n, T(p.margin),
@@ -104,7 +104,7 @@ static void hinge_grad(const Args& args) {
 
 // The label truncated to an integer; -1 for an invalid one.
 template <typename T>
-static int64_t class_of(T label) {
+static int64_t label_to_class(T label) {
   return -2147483648.0 < label && label < 2147483648.0 ? int64_t(label) : -1;
 }
 
@@ -119,8 +119,8 @@ struct ClassTargets {
 };
 
 template <typename T>
-static void loss_line(const SoftmaxLoss& p, const T* y, int64_t label, const T* dy, T* dx, T scale,
-                      bool add) {
+static void loss_line_grad(const SoftmaxLoss& p, const T* y, int64_t label, const T* dy, T* dx,
+                           T scale, bool add) {
   const ClassTargets<T> t(p);
   const bool ignored = p.use_ignore && label == p.ignore_label;
   for (int64_t i = 0, at = 0; i < p.n; ++i, at += p.inner) {
@@ -133,13 +133,13 @@ static void loss_line(const SoftmaxLoss& p, const T* y, int64_t label, const T* 
 // Up to LOSS_WIDTH contiguous lines: first as if no label matched, then the corrections at the
 // labels. dx may be y.
 template <typename T>
-static void loss_rows(const SoftmaxLoss& p, const T* y, const T* label, T* dx, T scale,
-                      int64_t rows) {
+static void loss_rows_grad(const SoftmaxLoss& p, const T* y, const T* label, T* dx, T scale,
+                           int64_t rows) {
   const ClassTargets<T> t(p);
   T values[LOSS_WIDTH];
   int64_t offsets[LOSS_WIDTH];
   for (int64_t row = 0; row < rows; ++row) {
-    const int64_t marked = class_of(label[row]);
+    const int64_t marked = label_to_class(label[row]);
     offsets[row] = 0 <= marked && marked < p.n ? row * p.n + marked : -1;
     if (offsets[row] >= 0) values[row] = scale * (y[offsets[row]] - t.hit);
   }
@@ -151,19 +151,19 @@ static void loss_rows(const SoftmaxLoss& p, const T* y, const T* label, T* dx, T
   }
   for (int64_t row = 0; row < rows; ++row) {
     if (offsets[row] >= 0) dx[offsets[row]] = values[row];
-    if (p.use_ignore && class_of(label[row]) == p.ignore_label)
+    if (p.use_ignore && label_to_class(label[row]) == p.ignore_label)
       memset(dx + row * p.n, 0, p.n * sizeof(T));
   }
 }
 
 // Computes `width` interleaved lines, class by class, as each class is contiguous in memory.
 template <typename T>
-static void loss_lines(const SoftmaxLoss& p, const T* y, const T* label, const T* dy, T* dx,
-                       T scale, int64_t width, bool add) {
+static void loss_lines_grad(const SoftmaxLoss& p, const T* y, const T* label, const T* dy, T* dx,
+                            T scale, int64_t width, bool add) {
   const ClassTargets<T> t(p);
   T value[LOSS_WIDTH];
   int32_t marked[LOSS_WIDTH];
-  for (int64_t j = 0; j < width; ++j) marked[j] = int32_t(class_of(label[j]));
+  for (int64_t j = 0; j < width; ++j) marked[j] = int32_t(label_to_class(label[j]));
   for (int64_t i = 0, at = 0; i < p.n; ++i, at += p.inner) {
     for (int64_t j = 0; j < width; ++j)
       value[j] = scale * (y[at + j] - (marked[j] == int32_t(i) ? t.hit : t.miss));
@@ -181,14 +181,14 @@ static void loss_lines(const SoftmaxLoss& p, const T* y, const T* label, const T
 template <typename T>
 static void softmax_output_grad(const Args& args) {
   const SoftmaxLoss& p = args.as<SoftmaxLoss>();
-  const T *y = args.input<T>(0), *label = labels_of<T>(args), *dy = args.input<T>(2);
-  if (p.probabilities) return put_difference<T>(args, label, T(p.scale), false);
+  const T *y = args.input<T>(0), *label = converted_labels<T>(args), *dy = args.input<T>(2);
+  if (p.probabilities) return write_difference<T>(args, label, T(p.scale), false);
   T* dx = args.output<T>(0);
   const bool add = args.add[0];
   const int64_t labels = args.in[1]->size, lines = p.outer * p.inner;
   int64_t valid = labels;
   if (p.normalization == 2) {
-    for (int64_t i = 0; i < labels; ++i) valid -= class_of(label[i]) == p.ignore_label;
+    for (int64_t i = 0; i < labels; ++i) valid -= label_to_class(label[i]) == p.ignore_label;
     if (valid < 1) valid = 1;
   } else if (p.normalization == 0) {
     valid = p.inner;
@@ -200,8 +200,8 @@ static void softmax_output_grad(const Args& args) {
       for (int64_t part = begin; part < end; ++part) {
         const int64_t first = part % parts * LOSS_WIDTH, left = p.inner - first;
         const int64_t start = part / parts * p.n * p.inner + first;
-        loss_lines(p, y + start, label + part / parts * p.inner + first, dy ? dy + start : dy,
-                   dx + start, scale, left < LOSS_WIDTH ? left : int64_t(LOSS_WIDTH), add);
+        loss_lines_grad(p, y + start, label + part / parts * p.inner + first, dy ? dy + start : dy,
+                        dx + start, scale, left < LOSS_WIDTH ? left : int64_t(LOSS_WIDTH), add);
       }
     });
   }
@@ -210,14 +210,15 @@ static void softmax_output_grad(const Args& args) {
     const int64_t rows = few < 1 ? 1 : few < LOSS_WIDTH ? few : int64_t(LOSS_WIDTH);
     return parallel_for(args.threads, (lines + rows - 1) / rows, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin * rows; row < end * rows && row < lines; row += rows)
-        loss_rows(p, y + row * p.n, label + row, dx + row * p.n, scale,
-                  lines - row < rows ? lines - row : rows);
+        loss_rows_grad(p, y + row * p.n, label + row, dx + row * p.n, scale,
+                       lines - row < rows ? lines - row : rows);
     });
   }
   parallel_for(args.threads, lines, [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
       const int64_t start = line / p.inner * p.n * p.inner + line % p.inner;
-      loss_line(p, y + start, class_of(label[line]), dy ? dy + start : dy, dx + start, scale, add);
+      loss_line_grad(p, y + start, label_to_class(label[line]), dy ? dy + start : dy, dx + start,
+                     scale, add);
     }
   });
 }

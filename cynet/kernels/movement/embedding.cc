@@ -80,7 +80,7 @@ static void record_out_of_range(const Args& args, const Blob& index, int64_t row
 }
 
 // Clears memory, but writes only nonzero lines: most rows are still 0.
-static void clear_nonzero(char* bytes, int64_t n) {
+static void clear_nonzero_blocks(char* bytes, int64_t n) {
   const int64_t BLOCK = 512;
   for (int64_t i = 0; i < n; i += BLOCK) {
     const int64_t end = std::min(i + BLOCK, n);
@@ -101,7 +101,7 @@ static void clear_named_rows(const Args& args, int64_t n, char* dweight, int64_t
     return;
   }
   parallel_for(args.threads, rows, [=](int64_t begin, int64_t end) {
-    if (n * 4 < rows) clear_nonzero(dweight + begin * bytes, (end - begin) * bytes);
+    if (n * 4 < rows) clear_nonzero_blocks(dweight + begin * bytes, (end - begin) * bytes);
     else std::memset(dweight + begin * bytes, 0, (end - begin) * bytes);
   });
   if (args.rows) std::memset(args.rows, 0, (rows + 63) / 64 * sizeof(uint64_t));

@@ -19,8 +19,8 @@ enum { CLIP, WRAP, RAISE, CLIP_AND_WARN };  // MODES of operator/tensor/take.py
 
 // Clips or wraps m indices into [0, n); returns the position of the first that RAISE rejects, or
 // -1. CLIP_AND_WARN notes the first that it clips.
-CYNET_NOINLINE int64_t bound_indices(const Args& args, int64_t* index, int64_t m, int64_t n,
-                                     int mode) {
+CYNET_NOINLINE int64_t clip_or_wrap_indices(const Args& args, int64_t* index, int64_t m, int64_t n,
+                                            int mode) {
   for (int64_t i = 0; i < m; ++i) {
     const int64_t k = index[i];
     if (0 <= k && k < n) continue;
@@ -37,9 +37,9 @@ CYNET_NOINLINE int64_t bound_indices(const Args& args, int64_t* index, int64_t m
 }
 
 // The values of `index`, brought into [0, n), in the workspace; nullptr if the run has failed.
-const int64_t* bounded_indices(const Args& args, const Blob& index, int64_t n, int mode) {
+const int64_t* read_bounded_indices(const Args& args, const Blob& index, int64_t n, int mode) {
   int64_t* values = read_indices(args, index);
-  const int64_t wrong = bound_indices(args, values, index.size, n, mode);
+  const int64_t wrong = clip_or_wrap_indices(args, values, index.size, n, mode);
   if (wrong < 0) return values;
   args.fail(wrong, {static_cast<double>(values[wrong]), static_cast<double>(n)});
   return nullptr;
@@ -73,7 +73,8 @@ bool for_indices_in_range(const Args& args, const Blob& index, int64_t n, int64_
 // result tells whether an index is outside. No branch, and no compare of 64 bits, which the
 // baseline's registers lack.
 template <bool first>
-CYNET_NOINLINE uint64_t add_axis(const int64_t* index, int64_t* positions, int64_t m, int64_t n) {
+CYNET_NOINLINE uint64_t add_axis_to_flat(const int64_t* index, int64_t* positions, int64_t m,
+                                         int64_t n) {
   uint64_t outside = 0;
   CYNET_IVDEP
   for (int64_t j = 0; j < m; ++j) {
@@ -92,9 +93,9 @@ bool flatten_tuples(int64_t* values, int64_t axes, int64_t m, const int64_t* len
   uint64_t outside = 0;
   for (int64_t j = begin; j < end; j += BLOCK) {
     const int64_t n = std::min<int64_t>(BLOCK, end - j);
-    outside |= add_axis<true>(values + j, values + j, n, lengths[0]);
+    outside |= add_axis_to_flat<true>(values + j, values + j, n, lengths[0]);
     for (int64_t a = 1; a < axes; ++a)
-      outside |= add_axis<false>(values + a * m + j, values + j, n, lengths[a]);
+      outside |= add_axis_to_flat<false>(values + a * m + j, values + j, n, lengths[a]);
   }
   return !(outside >> 63);
 }
@@ -160,7 +161,7 @@ void take(const Args& args) {
                              gather_elements(src, index, m, dst + first);
                            }))
     return;
-  const int64_t* index = bounded_indices(args, *args.in[1], p.n, p.mode);
+  const int64_t* index = read_bounded_indices(args, *args.in[1], p.n, p.mode);
   if (index) gather(args, p.outer, p.n, p.inner, args.in[1]->size, index, src, dst);
 }
 
@@ -168,7 +169,7 @@ template <typename T>
 void take_grad(const Args& args) {
   const Indexed& p = args.as<Indexed>();
   clear_output<T>(args, 0);
-  const int64_t* index = bounded_indices(args, *args.in[1], p.n, p.mode);
+  const int64_t* index = read_bounded_indices(args, *args.in[1], p.n, p.mode);
   if (index)
     scatter(args, true, p.outer, p.n, p.inner, args.in[1]->size, index, args.input<T>(0),
             args.output<T>(0));
@@ -192,7 +193,7 @@ void pick(const Args& args) {
             }
           }))
     return;
-  const int64_t* index = bounded_indices(args, *args.in[1], p.n, p.mode);
+  const int64_t* index = read_bounded_indices(args, *args.in[1], p.n, p.mode);
   if (!index) return;
   parallel_for(args.threads_of(p.outer * inner), p.outer * inner, [=](int64_t begin, int64_t end) {
     if (inner == 1) {
@@ -213,7 +214,7 @@ template <typename T>
 void pick_grad(const Args& args) {
   const Indexed& p = args.as<Indexed>();
   clear_output<T>(args, 0);
-  const int64_t* index = bounded_indices(args, *args.in[1], p.n, p.mode);
+  const int64_t* index = read_bounded_indices(args, *args.in[1], p.n, p.mode);
   if (!index) return;
   const T* picked = args.input<T>(0);
   T* src = args.output<T>(0);
@@ -304,7 +305,7 @@ void fill_element(const Args& args) {
 template <typename T>
 void index_copy(const Args& args) {
   const int64_t n = args.in[0]->shape[0];
-  const int64_t* index = bounded_indices(args, *args.in[1], n, RAISE);
+  const int64_t* index = read_bounded_indices(args, *args.in[1], n, RAISE);
   if (!index) return;
   const int64_t width = args.in[0]->size / n;
   copy_rows(args, args.out[0]->data, args.in[0]->data, n, width * sizeof(T));
@@ -315,7 +316,7 @@ void index_copy(const Args& args) {
 template <typename T>
 void index_copy_grad(const Args& args) {
   const int64_t n = args.in[0]->shape[0], width = args.in[0]->size / n;
-  const int64_t* index = bounded_indices(args, *args.in[1], n, RAISE);
+  const int64_t* index = read_bounded_indices(args, *args.in[1], n, RAISE);
   if (!index) return;
   T* grad = args.output<T>(0);
   copy_rows(args, grad, args.in[0]->data, n, width * sizeof(T));
@@ -327,7 +328,7 @@ void index_copy_grad(const Args& args) {
 template <typename T>
 void retain_rows(const Args& args) {
   const int64_t n = args.in[0]->shape[0], width = n == 0 ? 0 : args.in[0]->size / n;
-  const int64_t* index = bounded_indices(args, *args.in[1], n, RAISE);
+  const int64_t* index = read_bounded_indices(args, *args.in[1], n, RAISE);
   if (!index) return;
   T* out = args.output<T>(0);
   std::memset(out, 0, n * width * sizeof(T));

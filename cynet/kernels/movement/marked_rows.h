@@ -13,7 +13,7 @@ namespace cynet {
 enum { MARKS_TOGETHER = 1 << 16 };  // marks of a block, which one thread counts
 
 // Counts the nonzero bytes among n, eight at a time.
-inline int64_t count_in_run(const char* marks, int64_t n) {
+inline int64_t count_nonzero_bytes(const char* marks, int64_t n) {
   constexpr uint64_t LOW_BITS = 0x7f7f7f7f7f7f7f7f, ONES = 0x0101010101010101;
   int64_t found = 0, i = 0;
   while (i + 8 <= n) {
@@ -31,15 +31,15 @@ inline int64_t count_in_run(const char* marks, int64_t n) {
   return found;
 }
 
-inline int64_t mark_blocks(int64_t n) { return (n + MARKS_TOGETHER - 1) / MARKS_TOGETHER; }
+inline int64_t mark_block_count(int64_t n) { return (n + MARKS_TOGETHER - 1) / MARKS_TOGETHER; }
 
-// Returns the number of marks; starts[b] is the number before block b of mark_blocks(n).
+// Returns the number of marks; starts[b] is the number before block b of mark_block_count(n).
 inline int64_t count_marked(int threads, const char* marks, int64_t n, int64_t* starts) {
-  const int64_t blocks = mark_blocks(n);
+  const int64_t blocks = mark_block_count(n);
   parallel_for(threads, blocks, [=](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       const int64_t first = b * MARKS_TOGETHER;
-      starts[b] = count_in_run(marks + first, std::min<int64_t>(MARKS_TOGETHER, n - first));
+      starts[b] = count_nonzero_bytes(marks + first, std::min<int64_t>(MARKS_TOGETHER, n - first));
     }
   });
   int64_t total = 0;
@@ -87,7 +87,7 @@ void pick_marked_as(char* dst, const char* src, const char* marks, int64_t n, in
 // count_marked gave. Marks that have changed since may give other rows, never more.
 inline void gather_marked(int threads, char* dst, const char* src, const char* marks, int64_t n,
                           int64_t nbytes, const int64_t* starts, int64_t total) {
-  const int64_t blocks = mark_blocks(n);
+  const int64_t blocks = mark_block_count(n);
   parallel_for(threads, blocks, [=](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       const int64_t first = b * MARKS_TOGETHER, m = std::min<int64_t>(MARKS_TOGETHER, n - first);

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 cdef extern from "movement/marked_rows.h" namespace "cynet" nogil:
     # The length of the array `starts` below.
-    int64_t mark_blocks(int64_t n) noexcept
+    int64_t mark_block_count(int64_t n) noexcept
     # Returns the number of nonzero marks; `starts` is an output that gather_marked needs.
     int64_t count_marked(int threads, const char* marks, int64_t n, int64_t* starts) noexcept
     # dst = the rows of src, of `nbytes` bytes, that are marked. Marks that have changed since they

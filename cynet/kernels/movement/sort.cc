@@ -56,14 +56,14 @@ static void sort_pairs(uint64_t* pairs, uint64_t* other, int64_t n) {
 
 // ----- values alone: keys of the elements' own width, which are turned back into elements
 template <typename T>
-struct KeyOf {
+struct SortKey {
   typedef typename std::conditional<(sizeof(T) > 4), uint64_t, uint32_t>::type Type;
 };
 
 // Makes the key of an element; returns false for -0 and NaN, which a key cannot represent.
 template <typename T>
-CYNET_XINLINE bool make_key(T x, bool ascending, typename KeyOf<T>::Type& key) {
-  typedef typename KeyOf<T>::Type Key;
+CYNET_XINLINE bool try_make_key(T x, bool ascending, typename SortKey<T>::Type& key) {
+  typedef typename SortKey<T>::Type Key;
   const Key top = Key(1) << (8 * sizeof(Key) - 1);
   if constexpr (std::is_integral<T>::value) {
     key = static_cast<Key>(x) ^ top;
@@ -78,8 +78,8 @@ CYNET_XINLINE bool make_key(T x, bool ascending, typename KeyOf<T>::Type& key) {
 }
 
 template <typename T>
-CYNET_XINLINE T value_of_key(typename KeyOf<T>::Type key, bool ascending) {
-  typedef typename KeyOf<T>::Type Key;
+CYNET_XINLINE T value_of_key(typename SortKey<T>::Type key, bool ascending) {
+  typedef typename SortKey<T>::Type Key;
   const Key top = Key(1) << (8 * sizeof(Key) - 1);
   if (!ascending) key = ~key;
   if constexpr (std::is_integral<T>::value) return static_cast<T>(key ^ top);
@@ -121,11 +121,11 @@ static Key* sort_keys(Key* keys, Key* other, int64_t n) {
 
 // Sorts a contiguous row; returns false, and writes nothing, if keys cannot represent it.
 template <typename T>
-static bool sort_row(const T* row, int64_t n, bool ascending, void* space, T* out) {
-  typedef typename KeyOf<T>::Type Key;
+static bool try_sort_row(const T* row, int64_t n, bool ascending, void* space, T* out) {
+  typedef typename SortKey<T>::Type Key;
   Key* keys = static_cast<Key*>(space);
   bool whole = true;
-  for (int64_t i = 0; i < n; ++i) whole &= make_key(row[i], ascending, keys[i]);
+  for (int64_t i = 0; i < n; ++i) whole &= try_make_key(row[i], ascending, keys[i]);
   if (!whole) return false;
   const Key* sorted = sort_keys(keys, keys + n, n);
   for (int64_t i = 0; i < n; ++i) out[i] = value_of_key<T>(sorted[i], ascending);
@@ -156,7 +156,7 @@ static int64_t order_workspace_bytes(const Args& args) {
   return (rows * p.k + 2 * p.n * shares) * sizeof(int64_t);
 }
 
-struct PutPositions {
+struct WritePositions {
   template <typename T>
   static void run(int threads, const int64_t* order, void* out_, int64_t m, bool add) {
     T* out = static_cast<T*>(out_);
@@ -173,7 +173,7 @@ struct PutPositions {
 
 // Calls element(r) for the offset of each ordered element in (outer, n, inner).
 template <class Body>
-static void for_ordered(const Args& args, const int64_t* order, const Body& element) {
+static void for_ordered_offsets(const Args& args, const int64_t* order, const Body& element) {
   const Order p = args.as<Order>();
   parallel_for(args.threads, p.outer * p.k * p.inner, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r)
@@ -183,24 +183,26 @@ static void for_ordered(const Args& args, const int64_t* order, const Body& elem
 
 // Writes out[0] values (outer, k, inner), out[1] positions, out[2] a mask; each may be NULL.
 template <typename T>
-static void write_order(const Args& args, const int64_t* order) {
+static void write_order_outputs(const Args& args, const int64_t* order) {
   const T* x = args.input<T>(0);
   if (T* values = args.output<T>(0)) {
     const bool add = args.add[0];
-    for_ordered(args, order, [=](int64_t r, int64_t at) {
+    for_ordered_offsets(args, order, [=](int64_t r, int64_t at) {
       emit(values[r], static_cast<compute_t<T>>(x[at]), add);
     });
   }
   if (T* mask = args.output<T>(2)) {
     if (!args.add[2]) std::memset(mask, 0, args.out[2]->size * sizeof(T));
-    for_ordered(args, order, [=](int64_t, int64_t at) { emit(mask[at], compute_t<T>(1), true); });
+    for_ordered_offsets(args, order,
+                        [=](int64_t, int64_t at) { emit(mask[at], compute_t<T>(1), true); });
   }
   if (args.wanted[1]) {
     const Blob& out = *args.out[1];
     if (out.dtype == BF16)
-      PutPositions::run<bfloat16>(args.threads, order, out.data, out.size, args.add[1]);
+      WritePositions::run<bfloat16>(args.threads, order, out.data, out.size, args.add[1]);
     else
-      call_for_dtype<PutPositions>(out.dtype, args.threads, order, out.data, out.size, args.add[1]);
+      call_for_dtype<WritePositions>(out.dtype, args.threads, order, out.data, out.size,
+                                     args.add[1]);
   }
 }
 
@@ -210,7 +212,7 @@ static void write_order_grad(const Args& args, const int64_t* order) {
   const T* values = args.input<T>(1);
   T* x = args.output<T>(0);
   if (!args.add[0]) std::memset(x, 0, args.out[0]->size * sizeof(T));
-  for_ordered(args, order, [=](int64_t r, int64_t at) {
+  for_ordered_offsets(args, order, [=](int64_t r, int64_t at) {
     emit(x[at], static_cast<compute_t<T>>(values[r]), true);
   });
 }
@@ -313,7 +315,7 @@ const int64_t* ordered_positions(const Args& args) {
 
 // Sorts only the values of each row; returns false if equal values differ (-0, NaN).
 template <typename T>
-CYNET_NOINLINE bool sort_values(const Args& args) {
+CYNET_NOINLINE bool try_sort_values(const Args& args) {
   const Order p = args.as<Order>();
   if (p.k != p.n || p.inner != 1 || args.wanted[1] || args.wanted[2] || args.add[0]) return false;
   const T* x = args.input<T>(0);
@@ -327,7 +329,7 @@ CYNET_NOINLINE bool sort_values(const Args& args) {
     whole[part] = 1;
     int64_t* own = scratch + part * 2 * p.n;
     for (int64_t r = p.outer * part / shares; r < p.outer * (part + 1) / shares && whole[part]; ++r)
-      whole[part] = sort_row(x + r * p.n, p.n, p.ascending, own, out + r * p.n);
+      whole[part] = try_sort_row(x + r * p.n, p.n, p.ascending, own, out + r * p.n);
   });
   for (int64_t part = 0; part < shares; ++part)
     if (!whole[part]) return false;
@@ -337,8 +339,8 @@ CYNET_NOINLINE bool sort_values(const Args& args) {
 template <typename T>
 void order(const Args& args) {
   if constexpr (sizeof(T) >= 4 && (std::is_integral<T>::value || std::is_floating_point<T>::value))
-    if (sort_values<T>(args)) return;
-  write_order<T>(args, ordered_positions<T>(args));
+    if (try_sort_values<T>(args)) return;
+  write_order_outputs<T>(args, ordered_positions<T>(args));
 }
 
 template <typename T>

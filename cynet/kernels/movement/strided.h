@@ -24,7 +24,7 @@ struct StridedSpace {
 
 enum { STRIDED_WRITE, STRIDED_ADD, STRIDED_SUBTRACT };
 
-inline void simplify(StridedSpace* s) {
+inline void merge_strided_axes(StridedSpace* s) {
   int n = 0;
   for (int i = 0; i < s->ndim; ++i) {
     if (s->shape[i] == 1) continue;
@@ -46,7 +46,7 @@ inline void simplify(StridedSpace* s) {
 }
 
 template <typename T, int mode>
-CYNET_XINLINE void strided_put(T& dst, T src) {
+CYNET_XINLINE void write_with_mode(T& dst, T src) {
   if constexpr (mode == STRIDED_WRITE) {
     dst = src;
   } else if constexpr (is_narrow<T>) {
@@ -104,7 +104,7 @@ void strided_loop(int threads, int level, const StridedSpace& s, void* dst_, con
           const int64_t stop = c + BLOCK < n ? c + BLOCK : n;
           for (int64_t r = 0; r < height; ++r)
             for (int64_t k = c; k < stop; ++k)
-              strided_put<T, mode>(dst[d + r * dr + k], src[f + r + k * sc]);
+              write_with_mode<T, mode>(dst[d + r * dr + k], src[f + r + k * sc]);
         }
       }
     });

@@ -5,19 +5,19 @@ from libc.stdint cimport int64_t
 from ..._typedefs cimport dtype_size, kFloat32
 from ..isa.dispatch cimport cpu_level
 from ..parallel cimport threads_for
-from .transpose cimport swap_strided
+from .transpose cimport try_swap_strided
 
 from ...base.errors import ArgumentError
 
 
 cdef extern from "movement/strided.h" namespace "cynet" nogil:
-    void simplify(StridedSpace* s) noexcept
+    void merge_strided_axes(StridedSpace* s) noexcept
     void strided_all(int threads, int level, int dtype, int mode, const StridedSpace& s, void* dst,
                      const void* src) noexcept
 
 
-cdef void simplify_space(StridedSpace* space) noexcept nogil:
-    simplify(space)
+cdef void merge_space_axes(StridedSpace* space) noexcept nogil:
+    merge_strided_axes(space)
 
 
 cdef void run_strided(const StridedSpace* space, int dtype, int mode, void* dst,
@@ -30,13 +30,13 @@ cdef void run_strided(const StridedSpace* space, int dtype, int mode, void* dst,
         work *= space.shape[i]
     if mode != STRIDED_SUBTRACT and (dtype == kFloat32 or (
             mode == STRIDED_WRITE and dtype_size(dtype) == 4)):
-        if swap_strided(space.ndim, space.shape, space.dst_stride, space.src_stride, dst, src,
-                        mode == STRIDED_ADD, threads_for(work)):
+        if try_swap_strided(space.ndim, space.shape, space.dst_stride, space.src_stride, dst, src,
+                            mode == STRIDED_ADD, threads_for(work)):
             return
     strided_all(threads_for(work), cpu_level(), dtype, mode, space[0], dst, src)
 
 
-cdef int strided_space(StridedSpace* space, target, source) except -1:
+cdef int set_copy_space(StridedSpace* space, target, source) except -1:
     cdef int i
     if len(target.shape) > 16:
         raise ArgumentError(f"a view of {len(target.shape)} axes; at most 16 are supported")
@@ -45,5 +45,5 @@ cdef int strided_space(StridedSpace* space, target, source) except -1:
         space.shape[i] = target.shape[i]
         space.dst_stride[i] = target.strides[i]
         space.src_stride[i] = source.strides[i]
-    simplify_space(space)
+    merge_space_axes(space)
     return 0

@@ -31,7 +31,7 @@ struct StridedCopy {
 };
 
 // Drops axes of length 1, and joins neighbours that are contiguous on both sides.
-inline void coalesce(StridedCopy* c) {
+inline void coalesce_axes(StridedCopy* c) {
   int n = 0;
   for (int i = 0; i < c->ndim; ++i) {
     if (c->shape[i] == 1) continue;
@@ -74,7 +74,7 @@ ConvertFunction convert_from(int level, int src_type) {
       CYNET_AT_LEVELS(convert_row<D, int32_t>), CYNET_AT_LEVELS(convert_row<D, int8_t>),
       CYNET_AT_LEVELS(convert_row<D, int64_t>), CYNET_AT_LEVELS(convert_row<D, bool>),
       CYNET_AT_LEVELS(convert_row<D, bfloat16>)};
-  return table[table_row(src_type)][level];
+  return table[dtype_row(src_type)][level];
 }
 
 inline ConvertFunction convert_function(int level, int dst_type, int src_type) {
@@ -128,7 +128,7 @@ inline void convert_range(const StridedCopy& c, int level, int64_t begin, int64_
       });
 }
 
-// `given` must have no axis of length 0, and went through `coalesce`.
+// `given` must have no axis of length 0, and went through `coalesce_axes`.
 inline void strided_copy(const StridedCopy* given, int threads, int level) {
   static const CopyFunction table[][N_LEVEL] = {
       CYNET_AT_LEVELS(copy_range<uint8_t>), CYNET_AT_LEVELS(copy_range<uint16_t>),

@@ -5,10 +5,10 @@ from libc.stdint cimport int64_t
 from ..._typedefs cimport dtype_size
 from ..isa.dispatch cimport cpu_level
 from ..parallel cimport threads_awake, threads_for
-from .transpose cimport swap_strided
+from .transpose cimport try_swap_strided
 
 cdef extern from "movement/strided_copy.h" namespace "cynet" nogil:
-    void coalesce(StridedCopy* what) noexcept
+    void coalesce_axes(StridedCopy* what) noexcept
     void strided_copy(const StridedCopy* what, int threads, int level) noexcept
     bint are_rows_in_range(const int64_t* rows, int64_t n, int64_t size, int level) noexcept
     void gather_rows(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,
@@ -24,8 +24,8 @@ cdef void copy_strided(StridedCopy* what, bint serial) noexcept nogil:
         size *= what.shape[i]
     if size:
         threads = threads_awake(size) if serial else threads_for(size)
-        coalesce(what)
-        if not (_are_words(what) and swap_strided(
+        coalesce_axes(what)
+        if not (_are_words(what) and try_swap_strided(
                 what.ndim, what.shape, what.dst_stride, what.src_stride, what.dst, what.src, False,
                 threads)):
             strided_copy(what, threads, cpu_level())

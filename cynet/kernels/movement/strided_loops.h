@@ -6,15 +6,15 @@ void strided_row(T* dst, int64_t ds, const T* src, int64_t ss, int64_t n) {
     if constexpr (mode == STRIDED_WRITE) {
       std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(T));
     } else {
-      for (int64_t i = 0; i < n; ++i) strided_put<T, mode>(dst[i], src[i]);
+      for (int64_t i = 0; i < n; ++i) write_with_mode<T, mode>(dst[i], src[i]);
     }
   } else if (ds == 1 && ss == 0) {
     const T value = *src;
-    for (int64_t i = 0; i < n; ++i) strided_put<T, mode>(dst[i], value);
+    for (int64_t i = 0; i < n; ++i) write_with_mode<T, mode>(dst[i], value);
   } else if (ds == 1 && ss == -1) {
     CYNET_IVDEP
-    for (int64_t i = 0; i < n; ++i) strided_put<T, mode>(dst[i], src[-i]);
+    for (int64_t i = 0; i < n; ++i) write_with_mode<T, mode>(dst[i], src[-i]);
   } else {
-    for (int64_t i = 0; i < n; ++i) strided_put<T, mode>(dst[i * ds], src[i * ss]);
+    for (int64_t i = 0; i < n; ++i) write_with_mode<T, mode>(dst[i * ds], src[i * ss]);
   }
 }

@@ -54,9 +54,9 @@ inline void transpose_matrices(int level, const Transposition& s, int64_t count,
 // dst (+)= src, strided views of floats without axes of length 1 or that could be joined, if it is
 // a transposition: both views have an axis of stride 1, but not the same one. Else it returns false
 // and does nothing.
-inline bool swap_strided(int level, int ndim, const int64_t* shape, const int64_t* dst_stride,
-                         const int64_t* src_stride, float* dst, const float* src, bool add,
-                         int threads) {
+inline bool try_swap_strided(int level, int ndim, const int64_t* shape, const int64_t* dst_stride,
+                             const int64_t* src_stride, float* dst, const float* src, bool add,
+                             int threads) {
   constexpr int64_t MAX_SINGLE_LINES = 4;  // up to so many lines, single copies are as fast
   constexpr int AXES = 16;
   int row = -1, column = -1, others[AXES], n = 0;
@@ -89,15 +89,15 @@ inline bool swap_strided(int level, int ndim, const int64_t* shape, const int64_
 }
 
 // y[j * y_step + i] (+)= x[i * x_step + j] for i < rows, j < columns, on one thread.
-inline void swap_matrix(int level, int64_t rows, int64_t columns, const float* x, int64_t x_step,
-                        float* y, int64_t y_step, bool add) {
+inline void transpose_2d(int level, int64_t rows, int64_t columns, const float* x, int64_t x_step,
+                         float* y, int64_t y_step, bool add) {
   transpose_matrices(level, {rows, columns, x_step, y_step, add}, 1, 1,
                      [=](int64_t, const float** from, float** to) { *from = x, *to = y; });
 }
 
 // y[b][j][i] (+)= x[b][i][j]: x (batch, rows, columns), y (batch, columns, rows).
-inline void swap_axes(int level, int64_t batch, int64_t rows, int64_t columns, const float* x,
-                      float* y, bool add, int threads) {
+inline void transpose_3d(int level, int64_t batch, int64_t rows, int64_t columns, const float* x,
+                         float* y, bool add, int threads) {
   if (rows == 1 || columns == 1)  // a vector has the same memory layout
     return parallel_for(threads, batch * rows * columns, [=](int64_t begin, int64_t end) {
       if (!add) std::memcpy(y + begin, x + begin, (end - begin) * sizeof(float));

@@ -1,8 +1,8 @@
 // Matrices transposed in memory, compiled for each level (levels.h), after simd_transpose.h.
 // Included by transpose.h.
 
-static void transpose_singly(const Transposition& s, const float* from, float* to, int64_t i,
-                             int64_t i_end, int64_t j, int64_t j_end) {
+static void transpose_elements(const Transposition& s, const float* from, float* to, int64_t i,
+                               int64_t i_end, int64_t j, int64_t j_end) {
   for (; j < j_end; ++j)
     for (int64_t r = i; r < i_end; ++r) {
       float* at = to + j * s.to_step + r;
@@ -26,9 +26,9 @@ CYNET_XINLINE void transpose_four_columns(const Transposition& s, const float* f
 }
 
 // Transposes LANES rows from row i on.
-static void swap_rows(const Transposition& s, const float* from, float* to, int64_t i, int64_t j,
-                      int64_t j_end) {
-  if (j_end - j < 4) return transpose_singly(s, from, to, i, i + LANES, j, j_end);
+static void transpose_rows(const Transposition& s, const float* from, float* to, int64_t i,
+                           int64_t j, int64_t j_end) {
+  if (j_end - j < 4) return transpose_elements(s, from, to, i, i + LANES, j, j_end);
   for (; j + 4 <= j_end; j += 4) transpose_four_columns(s, from, to, i, j, 0);
   if (j < j_end) transpose_four_columns(s, from, to, i, j_end - 4, static_cast<int>(j + 4 - j_end));
 }
@@ -56,7 +56,7 @@ CYNET_XINLINE __m256 load_row(const float* from) { return _mm256_loadu_ps(from);
 CYNET_XINLINE Vec load_row(const float* from) { return load(from); }
 #endif
 
-CYNET_XINLINE void put_four(float* at, Vec4 v, bool add) {
+CYNET_XINLINE void write_four(float* at, Vec4 v, bool add) {
   Vec4 old;
   if (add) {
     std::memcpy(&old, at, sizeof old);
@@ -76,7 +76,7 @@ CYNET_XINLINE void transpose_square(const Transposition& s, const float* from, f
   std::memcpy(&c, from + 2 * s.from_step, sizeof c);
   std::memcpy(&d, from + 3 * s.from_step, sizeof d);
 #pragma GCC unroll 4
-  for (int k = 0; k < 4; ++k) put_four(to + k * s.to_step, Vec4{a[k], b[k], c[k], d[k]}, s.add);
+  for (int k = 0; k < 4; ++k) write_four(to + k * s.to_step, Vec4{a[k], b[k], c[k], d[k]}, s.add);
 }
 
 // Transposes four rows from row i on.
@@ -92,13 +92,13 @@ static void transpose_four_rows(const Transposition& s, const float* from, float
     for (int k = 0; k < LANES / 4; ++k)
 #pragma GCC unroll 4
       for (int q = 0; q < 4; ++q)
-        put_four(to + (j + 4 * k + q) * s.to_step + i, quarter_of(four[q], k), s.add);
+        write_four(to + (j + 4 * k + q) * s.to_step + i, quarter_of(four[q], k), s.add);
   }
   for (; j + 4 <= j_end; j += 4) transpose_square(s, from, to, i, j);
   if (j < j_end && !s.add && j_end - first >= 4) {  // the last four columns; some are copied twice
     transpose_square(s, from, to, i, j_end - 4);
   } else {
-    transpose_singly(s, from, to, i, i + 4, j, j_end);
+    transpose_elements(s, from, to, i, i + 4, j, j_end);
   }
 }
 
@@ -158,7 +158,7 @@ static void transpose_part(const Transposition& s, const float* from, float* to,
 #endif
 #if defined(__GNUC__)
   const int64_t first = i;
-  for (; i + LANES <= i_end; i += LANES) swap_rows(s, from, to, i, j, j_end);
+  for (; i + LANES <= i_end; i += LANES) transpose_rows(s, from, to, i, j, j_end);
   for (; i + 4 <= i_end; i += 4) transpose_four_rows(s, from, to, i, j, j_end);
   if (i < i_end && !s.add && i_end - first >= 4) {  // the last four rows; some are copied twice
     transpose_four_rows(s, from, to, i_end - 4, j, j_end);
@@ -166,5 +166,5 @@ static void transpose_part(const Transposition& s, const float* from, float* to,
   }
 #endif
   for (; i < i_end; i += LANES)
-    transpose_singly(s, from, to, i, std::min<int64_t>(i + LANES, i_end), j, j_end);
+    transpose_elements(s, from, to, i, std::min<int64_t>(i + LANES, i_end), j, j_end);
 }

@@ -9,8 +9,8 @@ namespace cynet {
       Int64s<3>, kernel) field(Int64s<3>, stride) field(Int64s<3>, pad) field(Int64s<3>, dilate)
 CYNET_PARAMS(Windows, WINDOWS_FIELDS)
 
-static int64_t elements(const Int64s<3>& size) { return size[0] * size[1] * size[2]; }
-static int64_t taps_of(const Windows& w) { return elements(w.kernel); }
+static int64_t element_count(const Int64s<3>& size) { return size[0] * size[1] * size[2]; }
+static int64_t tap_count(const Windows& w) { return element_count(w.kernel); }
 
 // to[c] (+)= line[start + c step], or 0 outside of the line
 template <typename T>
@@ -30,10 +30,10 @@ static void windows_to_columns(const Args& args) {
   const T* images = args.input<T>(0);
   T* columns = args.output<T>(0);
   const bool add = args.add[0];
-  const int64_t taps = taps_of(w), n = elements(w.out_size);
+  const int64_t taps = tap_count(w), n = element_count(w.out_size);
   parallel_for(args.threads, w.planes * taps, [=, &w](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      const T* image = images + row / taps * elements(w.size);
+      const T* image = images + row / taps * element_count(w.size);
       T* to = columns + row * n;
       int64_t tap[3] = {row % taps / (w.kernel[1] * w.kernel[2]),
                         row % taps / w.kernel[2] % w.kernel[1], row % taps % w.kernel[2]};
@@ -85,7 +85,7 @@ static void columns_to_windows(const Args& args) {
   T* images = args.output<T>(0);
   const bool add = args.add[0];
   enum { PART = 512 };
-  const int64_t taps = taps_of(w), n = elements(w.out_size);
+  const int64_t taps = tap_count(w), n = element_count(w.out_size);
   parallel_for(args.threads, w.planes * w.size[0], [=, &w](int64_t begin, int64_t end) {
     double sums[PART];
     for (int64_t line = begin * w.size[1]; line < end * w.size[1]; ++line) {

@@ -72,7 +72,7 @@ void compute_affine(const NormShape& s, const float* gamma, const float* beta, c
   }
 }
 
-void rows_forward(const Args& args, const BatchNorm& p, bool given) {
+void normalize_rows(const Args& args, const BatchNorm& p, bool given) {
   const NormShape s = norm_shape_of(p);
   const int64_t n = s.channels;
   const float* x = args.input<float>(0);
@@ -103,7 +103,7 @@ void rows_forward(const Args& args, const BatchNorm& p, bool given) {
 }
 
 template <typename T>
-void channel_forward(const Args& args, const BatchNorm& p, bool given, int64_t c) {
+void normalize_channel(const Args& args, const BatchNorm& p, bool given, int64_t c) {
   const int64_t count = p.outer * p.inner, step = p.channels * p.inner, n = p.inner;
   const T* x = args.input<T>(0) + c * n;
   double mean = 0, variance = 0;
@@ -146,9 +146,9 @@ void batch_norm(const Args& args) {
   const BatchNorm& p = args.as<BatchNorm>();
   const bool given = p.given || !args.training;
   if (std::is_same<T, float>::value && is_computed_by_rows(args, p))
-    return rows_forward(args, p, given);
+    return normalize_rows(args, p, given);
   parallel_for(args.threads, p.channels, [&](int64_t begin, int64_t end) {
-    for (int64_t c = begin; c < end; ++c) channel_forward<T>(args, p, given, c);
+    for (int64_t c = begin; c < end; ++c) normalize_channel<T>(args, p, given, c);
   });
 }
 

@@ -72,7 +72,7 @@ CYNET_XINLINE void store_lanes_past_cache(float* p, Lanes v) { *p = v; }
 // Calls f(n, c) for each cache line of C channels: n channels from c on, a constant for whole
 // lines.
 template <typename F>
-CYNET_XINLINE void for_lines(int64_t C, F&& f) {
+CYNET_XINLINE void for_cache_lines(int64_t C, F&& f) {
   int64_t c = 0;
   for (; c + kLanes <= C; c += kLanes) f(std::integral_constant<int, kLanes>(), c);
   if (c < C) f(static_cast<int>(C - c), c);
@@ -96,7 +96,7 @@ static inline void norm_sums(const NormShape* s, int threads, double* total, con
       int64_t block = 0;
       do {
         const int64_t stop = std::min(apart, block + kBlockRows / kPartRows);
-        for_lines(C, [=](auto n, int64_t c) {
+        for_cache_lines(C, [=](auto n, int64_t c) {
           const auto term = terms(n, c);
           Lanes a0 = {}, b0 = {}, a1 = {}, b1 = {};
           for (int64_t at = (first_row + block) * C + c; at < (first_row + stop) * C; at += C) {
@@ -126,7 +126,7 @@ static inline void norm_sums(const NormShape* s, int threads, double* total, con
 // thread works on two halves of its rows alternately. They are half a page apart, because a
 // processor takes a load to depend on the last store if both addresses agree in their last 12 bits.
 template <typename Maps>
-static inline void norm_map(const NormShape* s, int threads, const Maps& maps) {
+static inline void norm_for_rows(const NormShape* s, int threads, const Maps& maps) {
   const int64_t C = s->channels;
   parallel_for(threads, s->rows, [=](int64_t begin, int64_t end) {
     const int64_t few = std::max<int64_t>(1, kMapFloats / C);  // fits the first-level cache
@@ -135,7 +135,7 @@ static inline void norm_map(const NormShape* s, int threads, const Maps& maps) {
     const int64_t far = half * C;
     for (int64_t block = 0; block < half; block += few) {
       const int64_t from = begin + block, stop = begin + std::min(half, block + few);
-      for_lines(C, [=](auto n, int64_t c) {
+      for_cache_lines(C, [=](auto n, int64_t c) {
         const auto map = maps(n, c);
         for (int64_t at = from * C + c; at < stop * C; at += C) {
           map(at);
@@ -143,7 +143,7 @@ static inline void norm_map(const NormShape* s, int threads, const Maps& maps) {
         }
       });
     }
-    for_lines(C, [=](auto n, int64_t c) {  // rows left over
+    for_cache_lines(C, [=](auto n, int64_t c) {  // rows left over
       const auto map = maps(n, c);
       for (int64_t at = (begin + 2 * half) * C + c; at < end * C; at += C) map(at);
     });
@@ -176,10 +176,10 @@ static void norm_statistics(const NormShape* s, const float* x, int threads, dou
 // y (+)= act(x * scale + shift + residual) with a scale and a shift per channel. PLAIN: nothing is
 // added. PAST: y consists of whole cache lines and is written by non-temporal stores.
 template <bool PLAIN, bool RELU, bool PAST>
-static inline void norm_apply_as(const NormShape* s, const float* x, const float* scale,
-                                 const float* shift, const float* residual, float* y, bool add,
-                                 int threads) {
-  norm_map(s, threads, [=](auto n, int64_t c) {
+static inline void norm_apply_variant(const NormShape* s, const float* x, const float* scale,
+                                      const float* shift, const float* residual, float* y, bool add,
+                                      int threads) {
+  norm_for_rows(s, threads, [=](auto n, int64_t c) {
     const Lanes factor = load_lanes(scale + c, n), offset = load_lanes(shift + c, n);
     return [=](int64_t at) CYNET_XLAMBDA {
       Lanes v = load_lanes(x + at, n) * factor + offset;
@@ -193,21 +193,21 @@ static inline void norm_apply_as(const NormShape* s, const float* x, const float
 }
 
 template <bool RELU>
-static inline void norm_apply_with(const NormShape* s, const float* x, const float* scale,
+static inline void norm_apply_relu(const NormShape* s, const float* x, const float* scale,
                                    const float* shift, const float* residual, float* y, bool add,
                                    int threads) {
   const bool plain = !residual && !add;
   const bool past = s->rows * s->channels * int64_t(sizeof(float)) > BEYOND_CACHES && x != y &&
                     s->channels % kLanes == 0 && reinterpret_cast<uintptr_t>(y) % 64 == 0;
-  const auto apply = !plain ? norm_apply_as<false, RELU, false>
-                     : past ? norm_apply_as<true, RELU, true>
-                            : norm_apply_as<true, RELU, false>;
+  const auto apply = !plain ? norm_apply_variant<false, RELU, false>
+                     : past ? norm_apply_variant<true, RELU, true>
+                            : norm_apply_variant<true, RELU, false>;
   apply(s, x, scale, shift, residual, y, add, threads);
 }
 
 static void norm_apply(const NormShape* s, const float* x, const float* scale, const float* shift,
                        const float* residual, float* y, bool add, int threads) {
-  const auto apply = s->relu ? norm_apply_with<true> : norm_apply_with<false>;
+  const auto apply = s->relu ? norm_apply_relu<true> : norm_apply_relu<false>;
   apply(s, x, scale, shift, residual, y, add, threads);
 }
 
@@ -224,7 +224,7 @@ static inline void call_for_mask(const NormShape* s, F&& f) {
 
 // Returns f(offset, x): the gradient of the normalized values of n channels.
 template <NormMask MASK, typename N>
-CYNET_XINLINE auto masked_upstream(const NormGradient* g, N n, int64_t c) {
+CYNET_XINLINE auto masked_gradient(const NormGradient* g, N n, int64_t c) {
   const float *dy = g->dy, *y = g->y;
   const Lanes factor = MASK == MASK_OF_X ? load_lanes(g->scale + c, n) : Lanes{};
   const Lanes offset = MASK == MASK_OF_X ? load_lanes(g->shift + c, n) : Lanes{};
@@ -241,7 +241,7 @@ static inline void norm_gradient_sums(const NormShape* s, const NormGradient* g,
                                       double* space) {
   const float* const in = g->x;
   norm_sums(s, threads, space, [=](auto n, int64_t c) {
-    const auto upstream = masked_upstream<MASK>(g, n, c);
+    const auto upstream = masked_gradient<MASK>(g, n, c);
     const Lanes mean = load_lanes(g->mean + c, n);
     return [=](int64_t at, Lanes& a, Lanes& b) CYNET_XLAMBDA {
       const Lanes x = load_lanes(in + at, n), dz = upstream(at, x);
@@ -253,13 +253,13 @@ static inline void norm_gradient_sums(const NormShape* s, const NormGradient* g,
 
 // dx = p dz + q x + r. ONLY: no other gradient is computed.
 template <NormMask MASK, bool ONLY>
-static inline void norm_gradient_map(const NormShape* s, const NormGradient* g, const float* p,
-                                     const float* q, const float* r, int threads) {
+static inline void norm_input_gradient(const NormShape* s, const NormGradient* g, const float* p,
+                                       const float* q, const float* r, int threads) {
   const float* const in = g->x;
   float *const dx = g->dx, *const dresidual = g->dresidual;
   const bool add_x = g->add_x, add_residual = g->add_residual;
-  norm_map(s, threads, [=](auto n, int64_t c) {
-    const auto upstream = masked_upstream<MASK>(g, n, c);
+  norm_for_rows(s, threads, [=](auto n, int64_t c) {
+    const auto upstream = masked_gradient<MASK>(g, n, c);
     const Lanes a = load_lanes(p + c, n), b = load_lanes(q + c, n), d = load_lanes(r + c, n);
     return [=](int64_t at) CYNET_XLAMBDA {
       const Lanes x = load_lanes(in + at, n), dz = upstream(at, x);
@@ -299,7 +299,7 @@ static void norm_backward(const NormShape* s, const NormGradient* g, int threads
   const bool only = !g->dresidual && !g->add_x;
   call_for_mask(s, [=](auto mask) {
     constexpr NormMask MASK = mask.value;
-    const auto map = only ? norm_gradient_map<MASK, true> : norm_gradient_map<MASK, false>;
+    const auto map = only ? norm_input_gradient<MASK, true> : norm_input_gradient<MASK, false>;
     map(s, g, p, q, r, threads);
   });
 }

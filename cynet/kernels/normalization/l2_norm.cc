@@ -33,8 +33,8 @@ void for_lines(const Args& args, const L2Norm& p, Line line) {
 
 // out (+)= a[i] x + b[i] y over `width` lines; y may be NULL.
 template <typename T>
-void combine_lines(const T* x, const T* a, const T* y, const T* b, T* out, const L2Norm& p,
-                   int64_t width, bool add) {
+void sum_scaled_lines(const T* x, const T* a, const T* y, const T* b, T* out, const L2Norm& p,
+                      int64_t width, bool add) {
   for (int64_t k = 0; k < p.n; ++k) {
     const int64_t at = k * p.inner;
     CYNET_IVDEP
@@ -46,7 +46,7 @@ void combine_lines(const T* x, const T* a, const T* y, const T* b, T* out, const
 }
 
 template <typename T>
-void combine_line(const T* x, T a, const T* y, T b, T* out, int64_t n, bool add) {
+void sum_scaled_line(const T* x, T a, const T* y, T b, T* out, int64_t n, bool add) {
   CYNET_IVDEP
   for (int64_t i = 0; i < n; ++i) {
     const T value = y ? a * x[i] - b * y[i] : a * x[i];
@@ -62,7 +62,7 @@ void l2_norm(const Args& args) {
   for_lines(args, p, [&](int64_t at, int64_t width) {
     if (p.inner == 1) {
       const T scale = T(1 / std::sqrt(line_squares(x + at, p.n, T(0)) + p.eps));
-      return combine_line<T>(x + at, scale, nullptr, T(0), y + at, p.n, args.add[0]);
+      return sum_scaled_line<T>(x + at, scale, nullptr, T(0), y + at, p.n, args.add[0]);
     }
     double total[L2_WIDTH] = {};
     T scale[L2_WIDTH];
@@ -72,7 +72,7 @@ void l2_norm(const Args& args) {
         total[i] += value * value;
       }
     for (int64_t i = 0; i < width; ++i) scale[i] = T(1 / std::sqrt(total[i] + p.eps));
-    combine_lines<T>(x + at, scale, nullptr, nullptr, y + at, p, width, args.add[0]);
+    sum_scaled_lines<T>(x + at, scale, nullptr, nullptr, y + at, p, width, args.add[0]);
   });
 }
 
@@ -86,7 +86,7 @@ void l2_norm_grad(const Args& args) {
     if (p.inner == 1) {
       const double scale = 1 / std::sqrt(line_squares(x + at, p.n, T(0)) + p.eps);
       const T back = T(scale * scale * scale * line_product(dy + at, x + at, p.n, T(0)));
-      return combine_line(dy + at, T(scale), x + at, back, dx + at, p.n, args.add[0]);
+      return sum_scaled_line(dy + at, T(scale), x + at, back, dx + at, p.n, args.add[0]);
     }
     double total[L2_WIDTH] = {}, product[L2_WIDTH] = {};
     T a[L2_WIDTH], b[L2_WIDTH];
@@ -101,7 +101,7 @@ void l2_norm_grad(const Args& args) {
       a[i] = T(scale);
       b[i] = T(scale * scale * scale * product[i]);
     }
-    combine_lines(dy + at, a, x + at, b, dx + at, p, width, args.add[0]);
+    sum_scaled_lines(dy + at, a, x + at, b, dx + at, p, width, args.add[0]);
   });
 }
 }

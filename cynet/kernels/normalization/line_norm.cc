@@ -53,7 +53,7 @@ CYNET_XINLINE void scale_line(const T* x, const T* gamma, const T* beta, T* y, i
 enum { SHORT_LINE = 256 };
 
 // Writes or adds a vector, or with `part` its first `rest` numbers.
-CYNET_XINLINE void put_lanes(float* to, Vec value, bool part, int64_t rest, bool add) {
+CYNET_XINLINE void write_lanes(float* to, Vec value, bool part, int64_t rest, bool add) {
   if (add) value += part ? load_part(to, rest) : load(to);
   if (part) store_part(to, value, rest);
   else store(to, value);
@@ -73,7 +73,7 @@ CYNET_XINLINE void normalize_short_line(const float* x, const float* gamma, cons
   }
   v[last] = load_part(x + last * LANES, rest);
   total += v[last];
-  *mean = fold_in_double(total) / n;
+  *mean = sum_in_double(total) / n;
   const float center = static_cast<float>(*mean);
   for (int k = 0; k < last; ++k) {
     v[k] -= center;
@@ -81,7 +81,7 @@ CYNET_XINLINE void normalize_short_line(const float* x, const float* gamma, cons
   }
   v[last] = keep_first_lanes(v[last] - center, rest, 0.0f);
   squares += v[last] * v[last];
-  *std = std::sqrt(fold_in_double(squares) / n + eps);
+  *std = std::sqrt(sum_in_double(squares) / n + eps);
   const float scale = static_cast<float>(1 / *std);
   for (int k = 0; k < count; ++k) {
     const bool part = k == last;
@@ -93,7 +93,7 @@ CYNET_XINLINE void normalize_short_line(const float* x, const float* gamma, cons
     } else {
       value = v[k] * scale * gamma[0] + beta[0];
     }
-    put_lanes(y + k * LANES, value, part, rest, add);
+    write_lanes(y + k * LANES, value, part, rest, add);
   }
 }
 #endif
@@ -131,10 +131,10 @@ CYNET_XINLINE void short_line_gradient(const float* dy, const float* x, const fl
   v[last] = (load_part(x + last * LANES, rest) - mean) * scale;
   total += g[last];
   product += g[last] * v[last];
-  const float a = static_cast<float>(fold_in_double(total) / n);
-  const float b = static_cast<float>(fold_in_double(product) / n);
+  const float a = static_cast<float>(sum_in_double(total) / n);
+  const float b = static_cast<float>(sum_in_double(product) / n);
   for (int k = 0; k < count; ++k) {
-    put_lanes(dx + k * LANES, scale * (g[k] - a - b * v[k]), k == last, rest, add);
+    write_lanes(dx + k * LANES, scale * (g[k] - a - b * v[k]), k == last, rest, add);
   }
 }
 #endif
@@ -222,22 +222,22 @@ CYNET_XINLINE void short_instance_gradient(const float* dy, const float* x, doub
   v[last] = load_part(x + last * LANES, rest);
   total += g[last];
   sum += v[last];
-  const float center = static_cast<float>(fold_in_double(sum) / n);
+  const float center = static_cast<float>(sum_in_double(sum) / n);
   for (int k = 0; k < count; ++k) {
     v[k] -= center;
     if (k == last) v[k] = keep_first_lanes(v[k], rest, 0.0f);
     squares += v[k] * v[k];
     product += g[k] * v[k];
   }
-  const double scale = 1 / std::sqrt(fold_in_double(squares) / n + eps),
-               all = fold_in_double(product);
+  const double scale = 1 / std::sqrt(sum_in_double(squares) / n + eps),
+               all = sum_in_double(product);
   sums[0] = all * scale;
-  sums[1] = fold_in_double(total);
+  sums[1] = sum_in_double(total);
   if (!dx) return;
   const float a = static_cast<float>(gamma * scale), d = static_cast<float>(sums[1] / n);
   const float b = static_cast<float>(scale * scale * all / n);
   for (int k = 0; k < count; ++k) {
-    put_lanes(dx + k * LANES, a * (g[k] - d - b * v[k]), k == last, rest, add);
+    write_lanes(dx + k * LANES, a * (g[k] - d - b * v[k]), k == last, rest, add);
   }
 }
 #endif

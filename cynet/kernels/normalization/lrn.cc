@@ -40,12 +40,13 @@ static int64_t response_block_lines(const LocalResponse& s) {
 }
 
 // Elements of workspace per thread for the gradient.
-static int64_t response_space(const LocalResponse& s) {
+static int64_t response_workspace(const LocalResponse& s) {
   return 2 * (is_response_computed_by_lines(s) ? response_block_lines(s) * s.channels
                                                : response_window_size(s) * RESPONSE_WIDTH);
 }
-static int64_t response_space(const Args& args) {
-  return response_space(args.as<LocalResponse>()) * args.threads * element_size(args.in[0]->dtype);
+static int64_t response_workspace(const Args& args) {
+  return response_workspace(args.as<LocalResponse>()) * args.threads *
+         element_size(args.in[0]->dtype);
 }
 
 // The number of units of work, independent of the number of threads.
@@ -78,7 +79,7 @@ static void for_responses(const LocalResponse& s, int64_t begin, int64_t end, Bo
 #include "isa/for_each_isa.h"
 
 CYNET_KERNEL(local_response, LocalResponse, 1, CYNET_FLOATS)
-CYNET_SPACE_KERNEL(local_response_grad, LocalResponse, 1, response_space, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(local_response_grad, LocalResponse, 1, response_workspace, CYNET_FLOATS)
 #else
 namespace {
 // Returns norm^-beta; `usual`: beta is 3/4.
@@ -309,7 +310,7 @@ void local_response_grad(const Args& args) {
   T* dx = args.output<T>(0);
   const auto part =
       is_response_computed_by_lines(s) ? normalize_lines_grad<T> : normalize_columns_grad<T>;
-  const int64_t parts = response_part_count(s), space_each = response_space(s);
+  const int64_t parts = response_part_count(s), space_each = response_workspace(s);
   const int threads = args.threads;
   parallel_for(threads, threads, [&](int64_t first, int64_t last) {
     T* const own = static_cast<T*>(args.space) + first * space_each;

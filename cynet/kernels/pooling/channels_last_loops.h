@@ -14,12 +14,12 @@ struct Vector {
 };
 enum { POOL_CHANNELS = 16 };
 
-struct WindowPart {
+struct AxisWindow {
   int64_t begin, end, counted;
 };
 
-static inline WindowPart window_part(const PoolWindow* s, int axis, int64_t at) {
-  WindowPart w;
+static inline AxisWindow axis_window(const PoolWindow* s, int axis, int64_t at) {
+  AxisWindow w;
   w.begin = at * s->stride[axis] - s->pad[axis];
   w.end = w.begin + s->kernel[axis];
   w.counted = std::min(w.end, s->in_size[axis] + s->pad_after[axis]) - w.begin;
@@ -52,15 +52,15 @@ CYNET_XINLINE typename V::Floats load_vector(const float* p) {
 
 // True if `each` replaces the maximum v: it is larger, or the first NaN.
 template <typename Floats>
-CYNET_XINLINE auto window_prefers(const Floats& each, const Floats& v) {
+CYNET_XINLINE auto replaces_maximum(const Floats& each, const Floats& v) {
   return ~(each <= v) & (v == v);
 }
 
 // K: all windows are K x K; 0: sizes are read at run time.
 template <typename V, int K>
-CYNET_XINLINE typename V::Floats window_forward(const PoolWindow* s, const float* x,
-                                                const WindowPart& h, const WindowPart& w,
-                                                int64_t c) {
+CYNET_XINLINE typename V::Floats reduce_window(const PoolWindow* s, const float* x,
+                                               const AxisWindow& h, const AxisWindow& w,
+                                               int64_t c) {
   typedef typename V::Floats Floats;
   const int64_t C = s->channels, W = s->in_size[1];
   const int64_t high = K ? K : h.end - h.begin, wide = K ? K : w.end - w.begin;
@@ -72,7 +72,7 @@ CYNET_XINLINE typename V::Floats window_forward(const PoolWindow* s, const float
     for (int64_t i = 0; i < high; ++i) {
       for (int64_t j = 0; j < wide; ++j) {
         const Floats each = load_vector<V>(from + (i * W + j) * C);
-        v = window_prefers(each, v) ? each : v;
+        v = replaces_maximum(each, v) ? each : v;
       }
     }
     return v;
@@ -88,27 +88,27 @@ CYNET_XINLINE typename V::Floats window_forward(const PoolWindow* s, const float
 
 // Calls f with K of a window, or 0.
 template <typename F>
-CYNET_XINLINE void call_for_window(const WindowPart& h, const WindowPart& w, F&& f) {
+CYNET_XINLINE void call_for_window_size(const AxisWindow& h, const AxisWindow& w, F&& f) {
   const int64_t high = h.end - h.begin, wide = w.end - w.begin;
   if (high == 2 && wide == 2) f(std::integral_constant<int, 2>());
   else if (high == 3 && wide == 3) f(std::integral_constant<int, 3>());
   else f(std::integral_constant<int, 0>());
 }
 
-static void window_pool(const PoolWindow* s, const float* x, float* y, bool add, int threads) {
+static void pool_images(const PoolWindow* s, const float* x, float* y, bool add, int threads) {
   const int64_t C = s->channels, OH = s->out_size[0], OW = s->out_size[1];
   const int64_t image = s->in_size[0] * s->in_size[1] * C;
   parallel_for(threads, s->batch * OH, [=](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
-      const WindowPart h = window_part(s, 0, line % OH);
+      const AxisWindow h = axis_window(s, 0, line % OH);
       const float* from = x + line / OH * image;
       for (int64_t j = 0; j < OW; ++j) {
-        const WindowPart w = window_part(s, 1, j);
+        const AxisWindow w = axis_window(s, 1, j);
         float* out = y + (line * OW + j) * C;
-        call_for_window(h, w, [=](auto size) {
+        call_for_window_size(h, w, [=](auto size) {
           for_channels(0, C, !add, [=](auto kind, int64_t c) {
             typedef decltype(kind) V;
-            typename V::Floats v = window_forward<V, decltype(size)::value>(s, from, h, w, c);
+            typename V::Floats v = reduce_window<V, decltype(size)::value>(s, from, h, w, c);
             if (add) v += load_vector<V>(out + c);
             std::memcpy(out + c, &v, sizeof v);
           });
@@ -121,9 +121,9 @@ static void window_pool(const PoolWindow* s, const float* x, float* y, bool add,
 // Adds the gradient of an output to its window; of equal maxima the first one gets it. With `fresh`
 // the elements of the window are overwritten instead.
 template <typename V, int K>
-CYNET_XINLINE void window_scatter(const PoolWindow* s, const float* x, const float* dy,
-                                  const WindowPart& h, const WindowPart& w, float* dx, int64_t c,
-                                  bool fresh) {
+CYNET_XINLINE void scatter_window_grad(const PoolWindow* s, const float* x, const float* dy,
+                                       const AxisWindow& h, const AxisWindow& w, float* dx,
+                                       int64_t c, bool fresh) {
   typedef typename V::Floats Floats;
   typedef typename V::Marks Marks;
   const int64_t C = s->channels, W = s->in_size[1], first = (h.begin * W + w.begin) * C + c;
@@ -137,7 +137,7 @@ CYNET_XINLINE void window_scatter(const PoolWindow* s, const float* x, const flo
     for (int64_t i = 0; i < high; ++i) {
       for (int64_t j = 0; j < wide; ++j) {
         const Floats each = load_vector<V>(x + first + (i * W + j) * C);
-        const auto take = window_prefers(each, best);
+        const auto take = replaces_maximum(each, best);
         best = take ? each : best;
         where = take ? Marks{} + static_cast<int32_t>(i * wide + j) : where;
       }
@@ -165,7 +165,7 @@ static bool do_windows_tile_input(const PoolWindow* s) {
   return true;
 }
 
-static void window_unpool(const PoolWindow* s, const float* dy, const float* x, float* dx, bool add,
+static void unpool_images(const PoolWindow* s, const float* dy, const float* x, float* dx, bool add,
                           int threads) {
   const int64_t C = s->channels, OH = s->out_size[0], OW = s->out_size[1];
   const int64_t pixels = s->in_size[0] * s->in_size[1];
@@ -184,14 +184,14 @@ static void window_unpool(const PoolWindow* s, const float* dy, const float* x, 
         for (int64_t p = 0; p < pixels; ++p)
           std::memset(out + p * C + from, 0, (to - from) * sizeof(float));
       for (int64_t i = 0; i < OH; ++i) {
-        const WindowPart h = window_part(s, 0, i);
+        const AxisWindow h = axis_window(s, 0, i);
         for (int64_t j = 0; j < OW; ++j) {
-          const WindowPart w = window_part(s, 1, j);
+          const AxisWindow w = axis_window(s, 1, j);
           const float* grad = dy + ((n_image * OH + i) * OW + j) * C;
-          call_for_window(h, w, [=](auto size) {
+          call_for_window_size(h, w, [=](auto size) {
             for_channels(from, to, fresh, [=](auto kind, int64_t c) {
-              window_scatter<decltype(kind), decltype(size)::value>(s, in, grad + c, h, w, out, c,
-                                                                    fresh);
+              scatter_window_grad<decltype(kind), decltype(size)::value>(s, in, grad + c, h, w, out,
+                                                                         c, fresh);
             });
           });
         }

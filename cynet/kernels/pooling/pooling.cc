@@ -28,8 +28,8 @@ enum { POOL_HALF = POOL_LINE / 2 + 64 };
 
 // [begin, end) of the window of output `at` along an axis, inside the input; returns its extent as
 // an average counts it
-CYNET_XINLINE int64_t pool_window(const PoolShape& s, int axis, int64_t at, int64_t* begin,
-                                  int64_t* end) {
+CYNET_XINLINE int64_t pool_window_range(const PoolShape& s, int axis, int64_t at, int64_t* begin,
+                                        int64_t* end) {
   int64_t from = at * s.stride[axis] - s.pad[axis], to = from + s.kernel[axis];
   const int64_t limit = s.in_size[axis] + s.pad_after[axis];
   int64_t counted = (to < limit ? to : limit) - from;
@@ -66,7 +66,7 @@ struct PoolWindow {
 namespace cynet {
 
 // True if a window's rows can be reduced first: no power means, short lines, no empty window.
-static bool can_fold_rows(const PoolShape& s) {
+static bool can_reduce_rows(const PoolShape& s) {
   if (s.type == POOL_LP || s.kernel[2] > POOL_KERNEL || s.stride[2] > POOL_KERNEL) return false;
   for (int i = 0; i < 3; ++i) {
     const int64_t last = (s.out_size[i] - 1) * s.stride[i] - s.pad[i];
@@ -77,16 +77,16 @@ static bool can_fold_rows(const PoolShape& s) {
 
 // True if `pool_rows` computes this pooling.
 static bool can_pool_by_rows(const PoolShape& s) {
-  return can_fold_rows(s) || (s.type != POOL_LP && is_window_whole_plane(s));
+  return can_reduce_rows(s) || (s.type != POOL_LP && is_window_whole_plane(s));
 }
 
 // True if backward runs by rows: indices in a plane must also fit 32 bits.
 static bool can_backward_by_rows(const PoolShape& s) {
-  return can_fold_rows(s) && s.in_size[0] * s.in_size[1] * s.in_size[2] < (int64_t{1} << 30);
+  return can_reduce_rows(s) && s.in_size[0] * s.in_size[1] * s.in_size[2] < (int64_t{1} << 30);
 }
 
 // True if each element of the input lies in exactly one window.
-static bool windows_tile_input(const PoolShape& s) {
+static bool is_input_tiled(const PoolShape& s) {
   for (int i = 0; i < 3; ++i)
     if (s.stride[i] != s.kernel[i] || s.pad[i] || s.out_size[i] * s.kernel[i] != s.in_size[i])
       return false;
@@ -106,11 +106,11 @@ static void for_windows(const PoolShape& s, Body&& body) {
   WindowPosition a;
   int64_t i = 0;
   for (int64_t d = 0; d < s.out_size[0]; ++d) {
-    const int64_t deep = pool_window(s, 0, d, &a.begin[0], &a.end[0]);
+    const int64_t deep = pool_window_range(s, 0, d, &a.begin[0], &a.end[0]);
     for (int64_t h = 0; h < s.out_size[1]; ++h) {
-      const int64_t high = deep * pool_window(s, 1, h, &a.begin[1], &a.end[1]);
+      const int64_t high = deep * pool_window_range(s, 1, h, &a.begin[1], &a.end[1]);
       for (int64_t w = 0; w < s.out_size[2]; ++w, ++i) {
-        a.counted = high * pool_window(s, 2, w, &a.begin[2], &a.end[2]);
+        a.counted = high * pool_window_range(s, 2, w, &a.begin[2], &a.end[2]);
         body(a, i);
       }
     }
@@ -160,7 +160,7 @@ static T window_sum(const PoolShape& s, const WindowPosition& a, const T* x) {
 }
 
 template <typename T>
-static void plane_forward(const PoolShape& s, const T* x, T* y, bool add) {
+static void pool_plane(const PoolShape& s, const T* x, T* y, bool add) {
   int64_t where;
   for_windows(s, [&](const WindowPosition& a, int64_t i) {
     const T value = s.type == POOL_MAX ? window_maximum(s, a, x, &where) : window_sum(s, a, x);
@@ -169,7 +169,7 @@ static void plane_forward(const PoolShape& s, const T* x, T* y, bool add) {
 }
 
 template <typename T>
-static void plane_backward(const PoolShape& s, const T* dy, const T* x, const T* y, T* dx) {
+static void unpool_plane(const PoolShape& s, const T* dy, const T* x, const T* y, T* dx) {
   for_windows(s, [&](const WindowPosition& a, int64_t i) {
     const bool roots = s.type == POOL_LP && s.p > 1;
     T grad = dy[i];
@@ -196,12 +196,12 @@ static void plane_backward(const PoolShape& s, const T* dy, const T* x, const T*
 // --- channels last --------------------------------------------------------------------------
 // A 3-d window is one over planes and then one along depth: of equal maxima the first one in memory
 // gets the gradient, as in row-major order.
-struct PlanesAndDepth {
+struct TwoPassWindows {
   PoolWindow plane, depth;
   bool deep;
   size_t nbytes;  // bytes of the result of the first window
 
-  explicit PlanesAndDepth(const PoolShape& s) {
+  explicit TwoPassWindows(const PoolShape& s) {
     const int64_t across = s.out_size[1] * s.out_size[2];
     plane = {s.batch * s.in_size[0],
              s.channels,
@@ -224,7 +224,7 @@ struct PlanesAndDepth {
 
 static int64_t pool_workspace_bytes(const Args& args) {
   const PoolShape& s = args.as<PoolShape>();
-  return s.last ? 2 * PlanesAndDepth(s).nbytes : 0;
+  return s.last ? 2 * TwoPassWindows(s).nbytes : 0;
 }
 }  // namespace cynet
 
@@ -237,23 +237,23 @@ CYNET_SPACE_KERNEL(pool_grad, PoolShape, 1, pool_workspace_bytes, CYNET_FLOATS)
 namespace {
 
 void pool_channels_last(const Args& args, const PoolShape& s) {
-  const PlanesAndDepth w(s);
+  const TwoPassWindows w(s);
   const float* x = args.input<float>(0);
   float *y = args.output<float>(0), *between = static_cast<float*>(args.space);
-  if (!w.deep) return window_pool(&w.plane, x, y, args.add[0], args.threads);
-  window_pool(&w.plane, x, between, false, args.threads);
-  window_pool(&w.depth, between, y, args.add[0], args.threads);
+  if (!w.deep) return pool_images(&w.plane, x, y, args.add[0], args.threads);
+  pool_images(&w.plane, x, between, false, args.threads);
+  pool_images(&w.depth, between, y, args.add[0], args.threads);
 }
 
 void pool_channels_last_grad(const Args& args, const PoolShape& s) {
-  const PlanesAndDepth w(s);
+  const TwoPassWindows w(s);
   const float *dy = args.input<float>(0), *x = args.input<float>(1);
   float *dx = args.output<float>(0), *between = static_cast<float*>(args.space);
   float* grad = between + w.nbytes / sizeof(float);
-  if (!w.deep) return window_unpool(&w.plane, dy, x, dx, args.add[0], args.threads);
-  if (s.type == POOL_MAX) window_pool(&w.plane, x, between, false, args.threads);
-  window_unpool(&w.depth, dy, between, grad, false, args.threads);
-  window_unpool(&w.plane, grad, x, dx, args.add[0], args.threads);
+  if (!w.deep) return unpool_images(&w.plane, dy, x, dx, args.add[0], args.threads);
+  if (s.type == POOL_MAX) pool_images(&w.plane, x, between, false, args.threads);
+  unpool_images(&w.depth, dy, between, grad, false, args.threads);
+  unpool_images(&w.plane, grad, x, dx, args.add[0], args.threads);
 }
 
 // y (+)= pool(x). A window that lies outside: the lowest finite number for max, 0 for the others.
@@ -267,7 +267,7 @@ void pool(const Args& args) {
     for (int64_t plane = begin; plane < end; ++plane) {
       const T* x = args.input<T>(0) + plane * inside;
       T* y = args.output<T>(0) + plane * outside;
-      if (!rows) plane_forward(s, x, y, add);
+      if (!rows) pool_plane(s, x, y, add);
       else if (s.type == POOL_MAX) pool_rows<T, true>(s, x, y, add);
       else pool_rows<T, false>(s, x, y, add);
     }
@@ -281,14 +281,14 @@ void pool_grad(const Args& args) {
   if (s.last) return pool_channels_last_grad(args, s);
   const int64_t inside = elements(s.in_size), outside = elements(s.out_size);
   const bool rows = can_backward_by_rows(s), add = args.add[0];
-  const bool fresh = rows && !add && s.type != POOL_MAX && windows_tile_input(s);
+  const bool fresh = rows && !add && s.type != POOL_MAX && is_input_tiled(s);
   const T *in = args.input<T>(1), *out = args.input<T>(2);
   parallel_for(args.threads, s.batch * s.channels, [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) {
       const T *dy = args.input<T>(0) + plane * outside, *x = in ? in + plane * inside : in;
       T* dx = args.output<T>(0) + plane * inside;
       if (!add && !fresh) std::memset(dx, 0, inside * sizeof(T));
-      if (!rows) plane_backward(s, dy, x, out ? out + plane * outside : out, dx);
+      if (!rows) unpool_plane(s, dy, x, out ? out + plane * outside : out, dx);
       else if (s.type == POOL_MAX) max_pool_rows_grad(s, dy, x, dx);
       else sum_pool_rows_grad(s, dy, dx, fresh);
     }

@@ -78,9 +78,9 @@ static void max_pool_rows_grad(const PoolShape& s, const T* dy, const T* x, T* d
   for (int64_t i = 0; i < widest; ++i) line[i] = 0;
   for (int64_t i = 0; i < widest; ++i) row[i] = 0;
   for (int64_t d = 0; d < s.out_size[0]; ++d) {
-    pool_window(s, 0, d, begin, end);
+    pool_window_range(s, 0, d, begin, end);
     for (int64_t h = 0; h < s.out_size[1]; ++h, dy += out) {
-      pool_window(s, 1, h, begin + 1, end + 1);
+      pool_window_range(s, 1, h, begin + 1, end + 1);
       for (int64_t w = 0; w < out; w += part) {
         const int64_t n = out - w < part ? out - w : part, from = w * stride - s.pad[2];
         const int64_t width = (n - 1) * stride + kernel;
@@ -125,16 +125,16 @@ static void sum_pool_rows_grad(const PoolShape& s, const T* dy, T* dx, bool fres
   int64_t begin[3], end[3];
   T* const g = buffer + around;
   for (int64_t d = 0; d < s.out_size[0]; ++d) {
-    const int64_t deep = pool_window(s, 0, d, begin, end);
+    const int64_t deep = pool_window_range(s, 0, d, begin, end);
     for (int64_t h = 0; h < s.out_size[1]; ++h, dy += out) {
-      const int64_t high = deep * pool_window(s, 1, h, begin + 1, end + 1);
+      const int64_t high = deep * pool_window_range(s, 1, h, begin + 1, end + 1);
       for (int64_t w = 0; w < out; w += part) {
         const int64_t n = out - w < part ? out - w : part, from = w * stride - s.pad[2];
         const int64_t width = (n - 1) * stride + kernel;
         for (int64_t i = 0; i < around; ++i) g[i - around] = g[n + i] = 0;
         if (s.type == POOL_AVG) {
           for (int64_t i = 0; i < n; ++i) {
-            const int64_t counted = high * pool_window(s, 2, w + i, begin + 2, end + 2);
+            const int64_t counted = high * pool_window_range(s, 2, w + i, begin + 2, end + 2);
             g[i] = counted > 0 ? dy[w + i] / static_cast<T>(counted) : T(0);
           }
         } else {

@@ -16,9 +16,9 @@ struct PoolLanes {
   typedef T Some __attribute__((vector_size(W * sizeof(T)), aligned(sizeof(T)), may_alias));
   Some lanes;
   CYNET_XINLINE explicit PoolLanes(const T* p) : lanes(*reinterpret_cast<const Some*>(p)) {}
-  CYNET_XINLINE void put(T* p) const { *reinterpret_cast<Some*>(p) = lanes; }
+  CYNET_XINLINE void store(T* p) const { *reinterpret_cast<Some*>(p) = lanes; }
   template <bool largest>
-  CYNET_XINLINE void step(const T* p) {
+  CYNET_XINLINE void combine(const T* p) {
     const Some x = *reinterpret_cast<const Some*>(p);
     if constexpr (largest) lanes = (x > lanes) | (x != x) ? x : lanes;
     else lanes += x;
@@ -26,9 +26,9 @@ struct PoolLanes {
 #else
   T lanes[W];
   explicit PoolLanes(const T* p) { std::memcpy(lanes, p, sizeof lanes); }
-  void put(T* p) const { std::memcpy(p, lanes, sizeof lanes); }
+  void store(T* p) const { std::memcpy(p, lanes, sizeof lanes); }
   template <bool largest>
-  void step(const T* p) {
+  void combine(const T* p) {
     for (int i = 0; i < W; ++i) lanes[i] = pool_combine<largest>(lanes[i], p[i]);
   }
 #endif
@@ -65,7 +65,8 @@ CYNET_XINLINE void pool_windows(const T* line, T* out, int64_t n, int64_t stride
 }
 
 template <bool largest, int S, typename T>
-CYNET_XINLINE void pool_dispatch(const T* line, T* out, int64_t n, int64_t stride, int64_t kernel) {
+CYNET_XINLINE void pool_line_windows(const T* line, T* out, int64_t n, int64_t stride,
+                                     int64_t kernel) {
   if (kernel == 2) pool_windows<largest, S, 2>(line, out, n, stride, kernel);
   else if (kernel == 3) pool_windows<largest, S, 3>(line, out, n, stride, kernel);
   else pool_windows<largest, S, 0>(line, out, n, stride, kernel);
@@ -98,38 +99,40 @@ CYNET_XINLINE T pool_neutral_value() {
 
 // Reduces W columns of all rows in a window (begin, end of the two axes before).
 template <bool largest, int W, typename T>
-CYNET_XINLINE void pool_fold_columns(const PoolShape& s, const T* x, const int64_t* begin,
-                                     const int64_t* end, T* to) {
+CYNET_XINLINE void pool_reduce_columns(const PoolShape& s, const T* x, const int64_t* begin,
+                                       const int64_t* end, T* to) {
   PoolLanes<T, W> fold(x + (begin[0] * s.in_size[1] + begin[1]) * s.in_size[2]);
   for (int64_t d = begin[0]; d < end[0]; ++d) {
     const T* row = x + (d * s.in_size[1] + begin[1]) * s.in_size[2];
     for (int64_t h = begin[1]; h < end[1]; ++h, row += s.in_size[2])
-      if (d > begin[0] || h > begin[1]) fold.template step<largest>(row);
+      if (d > begin[0] || h > begin[1]) fold.template combine<largest>(row);
   }
-  fold.put(to);
+  fold.store(to);
 }
 
 // Pools the columns [0, n). The last columns are reduced together with some that are done already,
 // so that there are always W.
 template <bool largest, int W, typename T>
-CYNET_XINLINE void pool_fold_by(const PoolShape& s, const T* x, const int64_t* begin,
-                                const int64_t* end, int64_t n, T* to) {
+CYNET_XINLINE void pool_reduce_chunks(const PoolShape& s, const T* x, const int64_t* begin,
+                                      const int64_t* end, int64_t n, T* to) {
   for (int64_t i = 0; i + W <= n; i += W)
-    pool_fold_columns<largest, W>(s, x + i, begin, end, to + i);
-  if (n % W) pool_fold_columns<largest, W>(s, x + n - W, begin, end, to + n - W);
+    pool_reduce_columns<largest, W>(s, x + i, begin, end, to + i);
+  if (n % W) pool_reduce_columns<largest, W>(s, x + n - W, begin, end, to + n - W);
 }
 
 // Reduces [from, from + width) of the window's rows to one row; neutral outside of the plane.
 template <bool largest, typename T>
-CYNET_XINLINE void pool_fold_rows(const PoolShape& s, const T* x, const int64_t* begin,
-                                  const int64_t* end, int64_t from, int64_t width, T* line) {
+CYNET_XINLINE void pool_reduce_rows(const PoolShape& s, const T* x, const int64_t* begin,
+                                    const int64_t* end, int64_t from, int64_t width, T* line) {
   const int64_t low = from < 0 ? -from : 0;
   const int64_t high = s.in_size[2] - from < width ? s.in_size[2] - from : width;
   const T* in = x + from + low;
   constexpr int wide = CYNET_LANES * 4 / sizeof(T);
-  if (high - low >= wide) pool_fold_by<largest, wide>(s, in, begin, end, high - low, line + low);
-  else if (high - low >= 4) pool_fold_by<largest, 4>(s, in, begin, end, high - low, line + low);
-  else pool_fold_by<largest, 1>(s, in, begin, end, high - low, line + low);
+  if (high - low >= wide)
+    pool_reduce_chunks<largest, wide>(s, in, begin, end, high - low, line + low);
+  else if (high - low >= 4)
+    pool_reduce_chunks<largest, 4>(s, in, begin, end, high - low, line + low);
+  else pool_reduce_chunks<largest, 1>(s, in, begin, end, high - low, line + low);
   for (int64_t i = 0; i < low; ++i) line[i] = pool_neutral_value<largest, T>();
   for (int64_t i = high; i < width; ++i) line[i] = pool_neutral_value<largest, T>();
 }
@@ -158,8 +161,8 @@ CYNET_XINLINE T pool_reduce_line(const T* line, int64_t n) {
 // Writes n outputs of a row, which begins with output w. An average was divided by the whole
 // window; windows that reach outside of the plane are corrected.
 template <typename T>
-CYNET_XINLINE void pool_put(const PoolShape& s, const T* values, int64_t w, int64_t n, int64_t high,
-                            T* y, bool add) {
+CYNET_XINLINE void write_pool_row(const PoolShape& s, const T* values, int64_t w, int64_t n,
+                                  int64_t high, T* y, bool add) {
   if (s.type != POOL_AVG) {
     for (int64_t i = 0; i < n; ++i) y[i] = add ? y[i] + values[i] : values[i];
     return;
@@ -167,7 +170,7 @@ CYNET_XINLINE void pool_put(const PoolShape& s, const T* values, int64_t w, int6
   const T factor = T(1) / static_cast<T>(high * s.kernel[2]);
   auto edge = [&](int64_t i) CYNET_XLAMBDA {
     int64_t begin, end;
-    const int64_t counted = high * pool_window(s, 2, w + i, &begin, &end);
+    const int64_t counted = high * pool_window_range(s, 2, w + i, &begin, &end);
     if (end - begin == s.kernel[2]) return false;
     const T value = counted > 0 ? values[i] / static_cast<T>(counted) : T(0);
     y[i] = add ? y[i] + value : value;
@@ -203,15 +206,16 @@ void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
   T line[POOL_LINE + POOL_KERNEL + 64], values[POOL_LINE + 64];
   int64_t begin[2], end[2];
   for (int64_t d = 0; d < s.out_size[0]; ++d) {
-    const int64_t deep = pool_window(s, 0, d, begin, end);
+    const int64_t deep = pool_window_range(s, 0, d, begin, end);
     for (int64_t h = 0; h < s.out_size[1]; h += together) {
       const int64_t left = s.out_size[1] - h, rows = left < together ? left : together;
       for (int64_t w = 0; w < out; w += part) {
         const int64_t n = out - w < part ? out - w : part;
         const int64_t width = (n - 1) * stride + kernel;
         for (int64_t r = 0; r < rows; ++r) {
-          pool_window(s, 1, h + r, begin + 1, end + 1);
-          pool_fold_rows<largest>(s, x, begin, end, w * stride - s.pad[2], width, line + r * pitch);
+          pool_window_range(s, 1, h + r, begin + 1, end + 1);
+          pool_reduce_rows<largest>(s, x, begin, end, w * stride - s.pad[2], width,
+                                    line + r * pitch);
         }
         const int64_t all = (rows - 1) * each + n, behind = (rows - 1) * pitch + width;
         for (int i = 0; i < 64; ++i) line[behind + i] = T(0);
@@ -219,13 +223,13 @@ void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
         const bool there = each == out && s.type != POOL_AVG && !add;
         T* to = there ? y + h * out : values;
         const int64_t whole = there ? all : (all + 15) / 16 * 16;
-        if (stride == 1) pool_dispatch<largest, 1>(line, to, whole, stride, kernel);
+        if (stride == 1) pool_line_windows<largest, 1>(line, to, whole, stride, kernel);
         else if (stride == 2 && kernel == 3) pool_windows_of_three<largest>(line, to, whole);
-        else if (stride == 2) pool_dispatch<largest, 2>(line, to, whole, stride, kernel);
-        else pool_dispatch<largest, 0>(line, to, all, stride, kernel);
+        else if (stride == 2) pool_line_windows<largest, 2>(line, to, whole, stride, kernel);
+        else pool_line_windows<largest, 0>(line, to, all, stride, kernel);
         for (int64_t r = 0; r < rows && !there; ++r) {
-          const int64_t high = deep * pool_window(s, 1, h + r, begin + 1, end + 1);
-          pool_put(s, values + r * each, w, n, high, y + (h + r) * out + w, add);
+          const int64_t high = deep * pool_window_range(s, 1, h + r, begin + 1, end + 1);
+          write_pool_row(s, values + r * each, w, n, high, y + (h + r) * out + w, add);
         }
       }
     }

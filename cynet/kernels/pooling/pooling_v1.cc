@@ -11,12 +11,12 @@ namespace cynet {
       field(Int64s<2>, stride) field(Int64s<2>, pad) field(bool, maximum) field(double, divisor)
 CYNET_PARAMS(PoolV1, POOL_V1_FIELDS)
 
-struct Span {
+struct WindowSpan {
   int64_t begin, end;   // begin and end of a window in the data
   bool zeros, nothing;  // it includes padding; it begins after the padding
 };
 
-static Span span_of(const PoolV1& p, int axis, int64_t at) {
+static WindowSpan window_span(const PoolV1& p, int axis, int64_t at) {
   const int64_t first = at * p.stride[axis] - p.pad[axis];
   const int64_t last = std::min(first + p.kernel[axis], p.size[axis] + p.pad[axis]);
   const int64_t begin = std::max<int64_t>(first, 0), end = std::min(last, p.size[axis]);
@@ -25,10 +25,10 @@ static Span span_of(const PoolV1& p, int axis, int64_t at) {
 
 // Calls body(down, across, i) for the windows of a plane.
 template <class Body>
-static void for_spans(const PoolV1& p, Body&& body) {
+static void for_window_spans(const PoolV1& p, Body&& body) {
   for (int64_t i = 0; i < p.out[0]; ++i)
     for (int64_t j = 0; j < p.out[1]; ++j)
-      body(span_of(p, 0, i), span_of(p, 1, j), i * p.out[1] + j);
+      body(window_span(p, 0, i), window_span(p, 1, j), i * p.out[1] + j);
 }
 
 // Calls body(x, y) for each plane: offsets in the data and in the output.
@@ -47,7 +47,7 @@ static void pool_planes(const Args& args) {
   for_planes(args, p, [&](int64_t from, int64_t to) {
     const T* x = args.input<T>(0) + from;
     T* y = args.output<T>(0) + to;
-    for_spans(p, [&](const Span down, const Span across, int64_t i) {
+    for_window_spans(p, [&](const WindowSpan down, const WindowSpan across, int64_t i) {
       const bool zeros = down.zeros || across.zeros, nothing = down.nothing || across.nothing;
       T value = maximum && (nothing || !zeros) ? T(-INFINITY) : T(0);
       for (int64_t r = down.begin; r < down.end; ++r)
@@ -77,7 +77,7 @@ static void unpool_planes(const Args& args) {
     const T* x = maximum ? args.input<T>(1) + to : nullptr;
     const T* y = maximum ? args.input<T>(2) + from : nullptr;
     T* dx = args.output<T>(0) + to;
-    for_spans(p, [=, &p](const Span down, const Span across, int64_t i) {
+    for_window_spans(p, [=, &p](const WindowSpan down, const WindowSpan across, int64_t i) {
       const T value = T(dy[i] / p.divisor);
       for (int64_t r = down.begin; r < down.end; ++r)
         for (int64_t at = r * width + across.begin; at < r * width + across.end; ++at)

@@ -11,7 +11,7 @@ CYNET_PARAMS(Enlarged, ENLARGED_FIELDS)
 namespace {
 // Enlarges one plane; height and width are those of y.
 template <typename T>
-void enlarge(const T* x, T* y, int64_t height, int64_t width, int64_t scale, bool add) {
+void enlarge_plane(const T* x, T* y, int64_t height, int64_t width, int64_t scale, bool add) {
   const int64_t small = width / scale;
   for (int64_t h = 0; h < height / scale; ++h) {
     T* row = y + h * scale * width;
@@ -99,7 +99,7 @@ void upsample_input(const Args& args, const Blob& small, const Blob& large, int6
       T* to = y + (plane / count * channels + offset + plane % count) * of_y;
       if (back && scale == 2) sum_each_block<2>(to, x + plane * of_x, height, width, scale, add);
       else if (back) sum_each_block<0>(to, x + plane * of_x, height, width, scale, add);
-      else enlarge(x + plane * of_x, to, height, width, scale, add);
+      else enlarge_plane(x + plane * of_x, to, height, width, scale, add);
     }
   });
 }

@@ -22,7 +22,7 @@ void quantized_batch_norm(const Args& args) {
   const T* x = args.input<T>(0);
   const float *gamma = args.input<float>(1), *beta = args.input<float>(2);
   const float *mean = args.input<float>(3), *variance = args.input<float>(4);
-  if (!has_ranges(args, 5, 6)) return;
+  if (!are_ranges_valid(args, 5, 6)) return;
   const double unit = max_magnitude(*args.input<float>(5), *args.input<float>(6)) /
                       steps_of_floats(args.in[0]->dtype);  // steps of an int8 input
   const float low = static_cast<float>(p.low), high = static_cast<float>(p.high);
@@ -35,7 +35,7 @@ void quantized_batch_norm(const Args& args) {
     if (times[c] * plus[c] == times[c] * plus[c]) continue;
     int i = p.fixed ? 2 : 1;  // find the input with a NaN; if none has, the variance is negative
     while (i < 4 && !std::isnan(args.input<float>(i)[c])) ++i;
-    return fail_at(args, i, c, args.input<float>(i)[c]);
+    return report_nan(args, i, c, args.input<float>(i)[c]);
   }
   int8_t* y = args.output<int8_t>(0);
   parallel_for(args.threads, p.outer * p.channels, [&](int64_t begin, int64_t end) {

@@ -2,7 +2,7 @@
 // them; compiled for each level (levels.h). Included by fused_broadcast.h and linear.cc.
 
 template <typename T>
-void floats_of_bytes(const void* x_, float step, float zero, float* y, int64_t n) {
+void dequantize_loop(const void* x_, float step, float zero, float* y, int64_t n) {
   const T* x = static_cast<const T*>(x_);
   CYNET_IVDEP
   for (int64_t i = 0; i < n; ++i) y[i] = (static_cast<float>(x[i]) - zero) * step;
@@ -10,7 +10,7 @@ void floats_of_bytes(const void* x_, float step, float zero, float* y, int64_t n
 
 // Quotients are rounded to even before the zero point is added. Returns 1 if one was NaN.
 template <typename T>
-int bytes_of_floats(const float* x, float step, float zero, void* y_, int64_t n) {
+int quantize_loop(const float* x, float step, float zero, void* y_, int64_t n) {
   T* y = static_cast<T*>(y_);
   const float least = std::numeric_limits<T>::min() - zero;
   const float maximum = std::numeric_limits<T>::max() - zero;

@@ -39,7 +39,7 @@ void combine_to(const Args& args, bool product, double l, double r) {
 }
 
 template <typename L, typename R>
-void combine_by(const Args& args, bool product, double l, double r) {
+void combine_by_output(const Args& args, bool product, double l, double r) {
   switch (args.out[0]->dtype) {
     case U8: return combine_to<L, R, uint8_t>(args, product, l, r);
     case I8: return combine_to<L, R, int8_t>(args, product, l, r);
@@ -52,7 +52,7 @@ void combine_by(const Args& args, bool product, double l, double r) {
 template <typename T>
 void quantized_combine(const Args& args) {
   const Combined& p = args.as<Combined>();
-  if (!has_ranges(args, 2, 5)) return;
+  if (!are_ranges_valid(args, 2, 5)) return;
   const int type = args.out[0]->dtype, left = args.in[0]->dtype, right = args.in[1]->dtype;
   const double a = max_magnitude(*args.input<float>(2), *args.input<float>(3));
   const double b = max_magnitude(*args.input<float>(4), *args.input<float>(5));
@@ -78,11 +78,11 @@ void quantized_combine(const Args& args) {
   }
   if (p.product && type == F32) l *= r;
   if (left == U8)
-    right == U8 ? combine_by<uint8_t, uint8_t>(args, p.product, l, r)
-                : combine_by<uint8_t, int8_t>(args, p.product, l, r);
+    right == U8 ? combine_by_output<uint8_t, uint8_t>(args, p.product, l, r)
+                : combine_by_output<uint8_t, int8_t>(args, p.product, l, r);
   else
-    right == U8 ? combine_by<int8_t, uint8_t>(args, p.product, l, r)
-                : combine_by<int8_t, int8_t>(args, p.product, l, r);
+    right == U8 ? combine_by_output<int8_t, uint8_t>(args, p.product, l, r)
+                : combine_by_output<int8_t, int8_t>(args, p.product, l, r);
   if (float* to = args.output<float>(1)) *to = low;
   if (float* to = args.output<float>(2)) *to = high;
 }

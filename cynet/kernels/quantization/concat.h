@@ -22,7 +22,7 @@ struct ConcatPart {
 
 typedef int (*ScaledLoop)(const void*, void*, int64_t, float);
 
-inline ScaledLoop scaled_loop(int level, int from_signed, int to_signed) {
+inline ScaledLoop find_scaled_loop(int level, int from_signed, int to_signed) {
   static const ScaledLoop loops[2][2][N_LEVEL] = {
       {CYNET_AT_LEVELS(scale_to_bytes<uint8_t, uint8_t>),
        CYNET_AT_LEVELS(scale_to_bytes<uint8_t, int8_t>)},
@@ -43,7 +43,7 @@ inline void concat_bytes(int level, int threads, const ConcatPart* parts, int n,
         const ConcatPart& p = parts[k];
         const char* from = static_cast<const char*>(p.data) + line * p.length;
         if (p.scale == 1 && p.is_signed == is_signed) std::memcpy(to, from, p.length);
-        else scaled_loop(level, p.is_signed, is_signed)(from, to, p.length, p.scale);
+        else find_scaled_loop(level, p.is_signed, is_signed)(from, to, p.length, p.scale);
         to += p.length;
       }
   });

@@ -35,8 +35,8 @@ inline double divergence(const std::vector<double>& p, const std::vector<double>
 }
 
 // The divergence if values are clipped to the middle 2 * half + 1 bins.
-inline double divergence_of_cut(const float* hist, int64_t bins, int64_t quantized_bins,
-                                int64_t half) {
+inline double clipping_divergence(const float* hist, int64_t bins, int64_t quantized_bins,
+                                  int64_t half) {
   const int64_t first = bins / 2 - half, n = 2 * half + 1, each = n / quantized_bins;
   std::vector<double> p(hist + first, hist + first + n), q(n, 0.0);
   for (int64_t i = 0; i < first; ++i) p[0] += hist[i];
@@ -62,14 +62,14 @@ void calibrate_entropy(const Args& args) {
   const Entropy& p = args.as<Entropy>();
   const float *hist = args.input<float>(0), *edges = args.input<float>(1);
   for (int64_t i = 0; i <= p.bins; ++i) {
-    if (i < p.bins && std::isnan(hist[i])) return fail_at(args, 0, i, hist[i]);
-    if (std::isnan(edges[i])) return fail_at(args, 1, i, edges[i]);
+    if (i < p.bins && std::isnan(hist[i])) return report_nan(args, 0, i, hist[i]);
+    if (std::isnan(edges[i])) return report_nan(args, 1, i, edges[i]);
   }
   const int64_t least = p.quantized_bins / 2, maximum = p.bins / 2;
   std::vector<double> found(maximum - least + 1);
   parallel_for(args.threads, found.size(), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      found[i] = divergence_of_cut(hist, p.bins, p.quantized_bins, least + i);
+      found[i] = clipping_divergence(hist, p.bins, p.quantized_bins, least + i);
   });
   const int64_t best = std::min_element(found.begin(), found.end()) - found.begin();
   const int64_t half = least + best;

@@ -80,13 +80,13 @@ inline void int8_conv(int level, const Int8Conv& c, const void* data, bool is_si
                       char* space) {
   typedef void (*Run)(const Int8Conv&, const void*, const int16_t*, const Int8Epilogue&, void*, int,
                       char*);
-  static const Run of[2][N_LEVEL] = {CYNET_AT_LEVELS(int8_run<uint8_t>),
-                                     CYNET_AT_LEVELS(int8_run<int8_t>)};
+  static const Run of[2][N_LEVEL] = {CYNET_AT_LEVELS(int8_convolve<uint8_t>),
+                                     CYNET_AT_LEVELS(int8_convolve<int8_t>)};
   of[is_signed][level](c, data, static_cast<const int16_t*>(packed), e, out, threads, space);
 }
 
 // The index of the first NaN of n floats, or -1.
-inline int64_t first_nan(const float* x, int64_t n, int threads) {
+inline int64_t nan_index(const float* x, int64_t n, int threads) {
   std::atomic<bool> some{false};
   parallel_for(threads, n, [=, &some](int64_t begin, int64_t end) {
     int wrong = 0;
@@ -99,7 +99,8 @@ inline int64_t first_nan(const float* x, int64_t n, int threads) {
 
 // Transposes eight rows by eight columns of bytes by swapping the parts beside the diagonal of each
 // square, first those of four by four. (Little-endian words.)
-inline void transpose_eight(const uint8_t* from, int64_t from_step, uint8_t* to, int64_t to_step) {
+inline void transpose_8x8_bytes(const uint8_t* from, int64_t from_step, uint8_t* to,
+                                int64_t to_step) {
   uint64_t row[8];
   for (int i = 0; i < 8; ++i) std::memcpy(&row[i], from + i * from_step, 8);
   const uint64_t low[3] = {0x00ff00ff00ff00ffu, 0x0000ffff0000ffffu, 0x00000000ffffffffu};
@@ -127,7 +128,7 @@ inline int64_t transpose_words(const uint8_t* from, uint8_t* to, int64_t rows, i
   if ((last - first) % 8) return 0;
   for (int64_t c = 0; c + 8 <= n; c += 8)
     for (int64_t r = first; r < last; r += 8)
-      transpose_eight(from + r * columns + c, columns, to + c * rows + r, rows);
+      transpose_8x8_bytes(from + r * columns + c, columns, to + c * rows + r, rows);
   return n / 8 * 8;
 }
 // from (batch, rows, columns) to (batch, columns, rows), optionally added to the output

@@ -34,7 +34,7 @@ cdef extern from "quantization/int8_conv.h" namespace "cynet" nogil:
     void int8_conv(int level, const Int8Conv& c, const void* data, bint is_signed,
                    const void* packed, const Int8Epilogue& e, void* out, int threads,
                    char* space) noexcept
-    int64_t first_nan(const float* x, int64_t n, int threads) noexcept  # -1: no NaN
+    int64_t nan_index(const float* x, int64_t n, int threads) noexcept  # -1: no NaN
     # from (batch, rows, columns) to (batch, columns, rows), elements of 1 or 4 bytes, optionally
     # added to the output: integers wrap
     void transpose_integers(const void* source, void* to, int64_t size, int64_t batch, int64_t rows,

@@ -22,8 +22,8 @@ CYNET_XINLINE void store_rounded(const float* v, T* out, int n) {
 }
 
 // Writes n <= SHORTS sums of the filters from f on to `out`, from index `at` on.
-CYNET_XINLINE void finish_last_sums(const int32_t* sums, int n, const Int8Epilogue& e, int64_t f,
-                                    int64_t at, void* out) {
+CYNET_XINLINE void write_last_sums(const int32_t* sums, int n, const Int8Epilogue& e, int64_t f,
+                                   int64_t at, void* out) {
   if (e.scale == nullptr) {
     int32_t* y = static_cast<int32_t*>(out) + at;
     for (int i = 0; i < n; ++i) {
@@ -73,7 +73,7 @@ CYNET_XINLINE Floats as_floats(const float* p) {
 }
 // Rounded to even; values are within the limits of T.
 template <typename T>
-CYNET_XINLINE void put_rounded(const Floats* v, T* out) {
+CYNET_XINLINE void write_rounded(const Floats* v, T* out) {
 #if CYNET_LANES == 16
   for (int i = 0; i < 2; ++i)
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i * WIDTH),
@@ -91,8 +91,8 @@ CYNET_XINLINE void put_rounded(const Floats* v, T* out) {
 }
 
 // Writes SHORTS sums of the filters from f on, in vectors.
-CYNET_XINLINE void finish_vectors(const int32_t* sums, const Int8Epilogue& e, int64_t f, int64_t at,
-                                  void* out) {
+CYNET_XINLINE void write_vectors(const int32_t* sums, const Int8Epilogue& e, int64_t f, int64_t at,
+                                 void* out) {
   Floats v[2];
   const Floats low = Floats{} + e.low, high = Floats{} + e.high;
 #pragma GCC unroll 2
@@ -111,18 +111,18 @@ CYNET_XINLINE void finish_vectors(const int32_t* sums, const Int8Epilogue& e, in
     x = x < low ? low : x;
     v[k] = x > high ? high : x;
   }
-  if (e.out_dtype == U8) return put_rounded(v, static_cast<uint8_t*>(out) + at);
-  if (e.out_dtype == I8) return put_rounded(v, static_cast<int8_t*>(out) + at);
+  if (e.out_dtype == U8) return write_rounded(v, static_cast<uint8_t*>(out) + at);
+  if (e.out_dtype == I8) return write_rounded(v, static_cast<int8_t*>(out) + at);
   std::memcpy(static_cast<float*>(out) + at, v, sizeof v);
 }
 #endif
 
-static void finish(const int32_t* sums, int64_t n, const Int8Epilogue& e, int64_t f, int64_t at,
-                   void* out) {
+static void write_outputs(const int32_t* sums, int64_t n, const Int8Epilogue& e, int64_t f,
+                          int64_t at, void* out) {
 #if defined(__GNUC__)
-  if (n == SHORTS && e.scale) return finish_vectors(sums, e, f, at, out);
+  if (n == SHORTS && e.scale) return write_vectors(sums, e, f, at, out);
 #endif
-  finish_last_sums(sums, static_cast<int>(n), e, f, at, out);
+  write_last_sums(sums, static_cast<int>(n), e, f, at, out);
 }
 
 // --- windows ------------------------------------------------------------
@@ -149,7 +149,7 @@ CYNET_XINLINE int64_t pixel_at(const Int8Conv& c, const WindowPosition& w, int64
 }
 
 template <typename T>
-CYNET_XINLINE void widen(const T* from, int16_t* to, int64_t n) {
+CYNET_XINLINE void widen_to_shorts(const T* from, int16_t* to, int64_t n) {
   int64_t i = 0;
   for (; i + SHORTS <= n; i += SHORTS) store_ints(to + i, load_widened(from + i));
   for (; i < n; ++i) to[i] = from[i];
@@ -157,8 +157,8 @@ CYNET_XINLINE void widen(const T* from, int16_t* to, int64_t n) {
 
 // Copies the window of a pixel in one group of channels to a row of taps * channels shorts.
 template <typename T>
-static void unroll(const Int8Conv& c, const T* data, int64_t pixel, int64_t group, int64_t depth,
-                   int16_t* row) {
+static void unroll_window(const Int8Conv& c, const T* data, int64_t pixel, int64_t group,
+                          int64_t depth, int16_t* row) {
   const WindowPosition w(c, pixel);
   const int64_t channels = c.group_channels();
   int16_t* to = row;
@@ -167,21 +167,21 @@ static void unroll(const Int8Conv& c, const T* data, int64_t pixel, int64_t grou
       const int64_t first = pixel_at(c, w, kz, ky, 0);
       const int64_t last = pixel_at(c, w, kz, ky, c.kernel[2] - 1);
       if (first >= 0 && last >= 0 && c.groups == 1 && c.dilate[2] == 1) {  // points are neighbours
-        widen(data + first * c.channels, to, c.kernel[2] * channels);
+        widen_to_shorts(data + first * c.channels, to, c.kernel[2] * channels);
         to += c.kernel[2] * channels;
         continue;
       }
       for (int64_t kx = 0; kx < c.kernel[2]; ++kx, to += channels) {
         const int64_t at = pixel_at(c, w, kz, ky, kx);
         if (at < 0) std::memset(to, 0, channels * sizeof(int16_t));
-        else widen(data + at * c.channels + group * channels, to, channels);
+        else widen_to_shorts(data + at * c.channels + group * channels, to, channels);
       }
     }
   if (to < row + depth) *to = 0;
 }
 
 // --- products ------------------------------------------------------------
-CYNET_XINLINE int64_t depth_of(const Int8Conv& c) {
+CYNET_XINLINE int64_t padded_depth(const Int8Conv& c) {
   return round_up(c.taps() * c.group_channels(), 2);
 }
 
@@ -248,20 +248,20 @@ static int compute_tile(const int16_t* rows, int64_t left, int64_t depth, const 
   return multiply_tile<1>(rows, depth, panel, sums), 1;
 }
 
-CYNET_XINLINE int64_t rows_of(const Int8Conv& c) {
-  const int64_t fit = INT8_BLOCK / (2 * depth_of(c)) / TILE * TILE;
+CYNET_XINLINE int64_t rows_per_block(const Int8Conv& c) {
+  const int64_t fit = INT8_BLOCK / (2 * padded_depth(c)) / TILE * TILE;
   return std::min<int64_t>(std::max<int64_t>(fit, TILE), INT8_ROWS);
 }
 
 static int64_t int8_thread_bytes(const Int8Conv& c) {
   if (c.is_depthwise()) return 0;
-  return round_up(rows_of(c) * depth_of(c) * 2, 64) + TILE * SHORTS * 4;
+  return round_up(rows_per_block(c) * padded_depth(c) * 2, 64) + TILE * SHORTS * 4;
 }
 
 template <typename T>
 static void run_products(const Int8Conv& c, const T* data, const int16_t* packed,
                          const Int8Epilogue& e, void* out, int threads, char* space) {
-  const int64_t depth = depth_of(c), height = rows_of(c), pixels = c.pixels();
+  const int64_t depth = padded_depth(c), height = rows_per_block(c), pixels = c.pixels();
   const int64_t wide = c.group_filters(), panels = (wide + SHORTS - 1) / SHORTS;
   const int64_t blocks = (pixels + height - 1) / height * c.groups;
   // few blocks: threads also divide the filters
@@ -277,7 +277,8 @@ static void run_products(const Int8Conv& c, const T* data, const int16_t* packed
       const int64_t group = block % c.groups, first = block / c.groups * height;
       const int64_t n = std::min<int64_t>(height, pixels - first);
       if (unrolled != block)
-        for (int64_t r = 0; r < n; ++r) unroll(c, data, first + r, group, depth, rows + r * depth);
+        for (int64_t r = 0; r < n; ++r)
+          unroll_window(c, data, first + r, group, depth, rows + r * depth);
       unrolled = block;
       for (int64_t p = panels * cut / cuts; p < panels * (cut + 1) / cuts; ++p) {
         const int16_t* panel = packed + (group * panels + p) * depth * SHORTS;
@@ -286,7 +287,7 @@ static void run_products(const Int8Conv& c, const T* data, const int16_t* packed
         for (int64_t r = 0; r < n;) {
           const int made = compute_tile(rows + r * depth, n - r, depth, panel, sums);
           for (int i = 0; i < made; ++i)
-            finish(sums + i * SHORTS, width, e, f, (first + r + i) * c.filters + f, out);
+            write_outputs(sums + i * SHORTS, width, e, f, (first + r + i) * c.filters + f, out);
           r += made;
         }
       }
@@ -333,7 +334,7 @@ static void run_depthwise(const Int8Conv& c, const T* data, const int16_t* packe
           high = add_ints(high, pair_products(interleave_high(a, b), load_ints(weights + SHORTS)));
         }
         store_sums(sums, low, high);
-        finish(sums, n, e, first, pixel * c.channels + first, out);
+        write_outputs(sums, n, e, first, pixel * c.channels + first, out);
       }
     }
   });
@@ -342,7 +343,7 @@ static void run_depthwise(const Int8Conv& c, const T* data, const int16_t* packe
 // --- the weight ------------------------------------------------------------
 static int64_t int8_packed_bytes(const Int8Conv& c) {
   if (c.is_depthwise()) return round_up(c.channels, SHORTS) * 2 * ((c.taps() + 1) / 2) * 2;
-  return c.groups * round_up(c.group_filters(), SHORTS) * depth_of(c) * 2;
+  return c.groups * round_up(c.group_filters(), SHORTS) * padded_depth(c) * 2;
 }
 
 static void pack_depthwise(const Int8Conv& c, const int8_t* weight, int16_t* packed) {
@@ -363,7 +364,7 @@ static void pack_depthwise(const Int8Conv& c, const int8_t* weight, int16_t* pac
 static void int8_pack_weight(const Int8Conv& c, const int8_t* weight, int16_t* packed) {
   if (c.is_depthwise()) return pack_depthwise(c, weight, packed);
   const int64_t taps = c.taps(), channels = c.group_channels(), wide = c.group_filters();
-  const int64_t panels = (wide + SHORTS - 1) / SHORTS, depth = depth_of(c);
+  const int64_t panels = (wide + SHORTS - 1) / SHORTS, depth = padded_depth(c);
   std::memset(packed, 0, int8_packed_bytes(c));
   for (int64_t f = 0; f < c.filters; ++f) {
     const int64_t group_channels = f % wide, panel = f / wide * panels + group_channels / SHORTS;
@@ -377,8 +378,8 @@ static void int8_pack_weight(const Int8Conv& c, const int8_t* weight, int16_t* p
 }
 
 template <typename T>
-static void int8_run(const Int8Conv& c, const void* data, const int16_t* packed,
-                     const Int8Epilogue& e, void* out, int threads, char* space) {
+static void int8_convolve(const Int8Conv& c, const void* data, const int16_t* packed,
+                          const Int8Epilogue& e, void* out, int threads, char* space) {
   const T* x = static_cast<const T*>(data);
   if (c.is_depthwise()) return run_depthwise(c, x, packed, e, out, threads);
   run_products(c, x, packed, e, out, threads, space);

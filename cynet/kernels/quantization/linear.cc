@@ -32,14 +32,14 @@ void quantize_linear(const Args& args) {
   const bool is_signed = args.out[0]->dtype == I8;
   std::atomic<bool> wrong{false};
   parallel_for(args.threads, args.in[0]->size, [=, &wrong](int64_t begin, int64_t end) {
-    if ((is_signed ? bytes_of_floats<int8_t> : bytes_of_floats<uint8_t>)(x + begin, step, zero,
-                                                                         y + begin, end - begin))
+    if ((is_signed ? quantize_loop<int8_t> : quantize_loop<uint8_t>)(x + begin, step, zero,
+                                                                     y + begin, end - begin))
       wrong = true;
   });
   if (!wrong) return;
   int64_t place = 0;
   while (!std::isnan(x[place] / step)) ++place;
-  fail_at(args, 0, place, x[place]);
+  report_nan(args, 0, place, x[place]);
 }
 
 template <typename T>
@@ -50,7 +50,7 @@ void dequantize_linear(const Args& args) {
   float* y = args.output<float>(0);
   const bool add = args.add[0];
   parallel_for(args.threads, args.in[0]->size, [=](int64_t begin, int64_t end) {
-    if (!add) return floats_of_bytes<T>(x + begin, step, zero, y + begin, end - begin);
+    if (!add) return dequantize_loop<T>(x + begin, step, zero, y + begin, end - begin);
     for (int64_t i = begin; i < end; ++i) y[i] += (static_cast<float>(x[i]) - zero) * step;
   });
 }

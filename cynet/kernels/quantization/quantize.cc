@@ -21,11 +21,11 @@ enum RangeFrom { RANGE_OF_INPUTS, RANGE_GIVEN, RANGE_OF_DATA };
       field(bool, given)
 CYNET_PARAMS(Quantize, QUANTIZE_FIELDS)
 
-struct Range {
+struct FloatRange {
   float low, high;
 };
 
-inline void put_range(const Args& args, int i, float low, float high) {
+inline void write_range(const Args& args, int i, float low, float high) {
   if (float* to = args.output<float>(i)) *to = low;
   if (float* to = args.output<float>(i + 1)) *to = high;
 }
@@ -51,9 +51,9 @@ namespace {
 
 // The least and the largest element; NaN is ignored.
 template <typename T>
-Range range_of(const T* x, int64_t n, int threads) {
+FloatRange find_range(const T* x, int64_t n, int threads) {
   const int64_t parts = std::max<int64_t>(1, std::min<int64_t>(threads, n / 4096));
-  std::vector<Range> found(parts);
+  std::vector<FloatRange> found(parts);
   for_parts(parts, [&](int64_t part) {
     enum { SIDE = 32 };  // lanes with separate minima and maxima
     T low[SIDE], high[SIDE];
@@ -73,14 +73,14 @@ Range range_of(const T* x, int64_t n, int threads) {
     found[part] = {static_cast<float>(*std::min_element(low, low + SIDE)),
                    static_cast<float>(*std::max_element(high, high + SIDE))};
   });
-  Range all = found[0];
-  for (const Range& r : found) all = {std::min(all.low, r.low), std::max(all.high, r.high)};
-  return all.low > all.high ? Range{0, 0} : all;
+  FloatRange all = found[0];
+  for (const FloatRange& r : found) all = {std::min(all.low, r.low), std::max(all.high, r.high)};
+  return all.low > all.high ? FloatRange{0, 0} : all;
 }
 
 // Converts x * scale; reports a NaN.
 template <typename T, typename O>
-void convert(const Args& args, float scale) {
+void convert_scaled(const Args& args, float scale) {
   const T* x = args.input<T>(0);
   O* y = args.output<O>(0);
   std::atomic<bool> wrong{false};
@@ -90,7 +90,7 @@ void convert(const Args& args, float scale) {
   if (!wrong) return;
   int64_t place = 0;
   while (!std::isnan(static_cast<float>(x[place]) * scale)) ++place;
-  fail_at(args, 0, place, static_cast<double>(x[place]));
+  report_nan(args, 0, place, static_cast<double>(x[place]));
 }
 
 // in: data, [its range or, for int32, the values of its limits]; out: output and its range
@@ -101,23 +101,23 @@ void quantize(const Args& args) {
   const int64_t n = args.in[0]->size;
   const int type = args.out[0]->dtype;
   const bool whole = row_of_type<T> == I32;
-  if ((whole || p.range_from == RANGE_OF_INPUTS) && !has_ranges(args, 1, 2)) return;
+  if ((whole || p.range_from == RANGE_OF_INPUTS) && !are_ranges_valid(args, 1, 2)) return;
   float unit = 1;
   if (whole)
     unit = max_magnitude(*args.input<float>(1), *args.input<float>(2)) /
            static_cast<float>(std::numeric_limits<int32_t>::max());
-  Range range = {static_cast<float>(p.low), static_cast<float>(p.high)};
+  FloatRange range = {static_cast<float>(p.low), static_cast<float>(p.high)};
   if (p.range_from == RANGE_OF_INPUTS) range = {*args.input<float>(1), *args.input<float>(2)};
   if (p.range_from == RANGE_OF_DATA) {
-    range = range_of(x, n, args.threads);
+    range = find_range(x, n, args.threads);
     range = {range.low * unit, range.high * unit};
   }
   const float r = max_magnitude(range.low, range.high);
   const float steps = p.finer ? steps_of_floats(type) : steps_between_integers(type);
   const float scale = unit * steps_per_unit(steps, r);
-  (type == U8 ? convert<T, uint8_t> : convert<T, int8_t>)(args, scale);
-  if (type != U8) put_range(args, 1, -r, r);
-  else put_range(args, 1, p.given ? range.low : 0, p.given ? range.high : r);
+  (type == U8 ? convert_scaled<T, uint8_t> : convert_scaled<T, int8_t>)(args, scale);
+  if (type != U8) write_range(args, 1, -r, r);
+  else write_range(args, 1, p.given ? range.low : 0, p.given ? range.high : r);
 }
 
 // in: data; out: uint8 data * scale + shift, scale, shift, which map the range to 0 .. 255
@@ -126,19 +126,19 @@ void quantize_asym(const Args& args) {
   const Quantize& p = args.as<Quantize>();
   const T* x = args.input<T>(0);
   const int64_t n = args.in[0]->size;
-  Range range = {static_cast<float>(p.low), static_cast<float>(p.high)};
-  if (p.range_from == RANGE_OF_DATA) range = range_of(x, n, args.threads);
+  FloatRange range = {static_cast<float>(p.low), static_cast<float>(p.high)};
+  if (p.range_from == RANGE_OF_DATA) range = find_range(x, n, args.threads);
   const float wide = range.high - range.low, scale = wide > 0 ? 255.0f / wide : 1.0f;
   const float shift = 255.0f - range.high * scale;
   uint8_t* y = args.output<uint8_t>(0);
   parallel_for(args.threads, n, [=, &args](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const float v = x[i] * scale + shift + 0.5f, low = v > 0 ? v : 0;
-      if (v != v) return fail_at(args, 0, i, x[i]);
+      if (v != v) return report_nan(args, 0, i, x[i]);
       y[i] = static_cast<uint8_t>(low < 255.0f ? low : 255.0f);
     }
   });
-  put_range(args, 1, scale, shift);
+  write_range(args, 1, scale, shift);
 }
 
 // Copies data that are already quantized.
@@ -146,7 +146,7 @@ template <typename T>
 void quantized_copy(const Args& args) {
   const Quantize& p = args.as<Quantize>();
   std::memcpy(args.output<T>(0), args.input<T>(0), args.in[0]->size * sizeof(T));
-  put_range(args, 1, static_cast<float>(p.low), static_cast<float>(p.high));
+  write_range(args, 1, static_cast<float>(p.low), static_cast<float>(p.high));
 }
 
 template <bool add, typename T>
@@ -181,7 +181,7 @@ void quantized_at_least(const Args& args) {
   parallel_for(args.threads, args.in[0]->size, [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) y[i] = x[i] > least ? x[i] : least;
   });
-  put_range(args, 1, *args.input<float>(1), *args.input<float>(2));
+  write_range(args, 1, *args.input<float>(1), *args.input<float>(2));
 }
 
 }

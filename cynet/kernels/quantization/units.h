@@ -23,14 +23,14 @@ inline float max_magnitude(float low, float high) {
 inline float steps_per_unit(float steps, float reach) { return reach > 0 ? steps / reach : 0.0f; }
 
 // Reports a NaN that has no integer value: element `place` of input i of a kernel.
-inline void fail_at(const Args& args, int i, int64_t place, double value) {
+inline void report_nan(const Args& args, int i, int64_t place, double value) {
   args.fail(place, {static_cast<double>(i), value});
 }
 // True if the inputs `first` to `last`, ends of ranges, are not NaN; reports the first NaN.
-inline bool has_ranges(const Args& args, int first, int last) {
+inline bool are_ranges_valid(const Args& args, int first, int last) {
   for (int i = first; i <= last; ++i)
     if (std::isnan(*args.input<float>(i))) {
-      fail_at(args, i, 0, *args.input<float>(i));
+      report_nan(args, i, 0, *args.input<float>(i));
       return false;
     }
   return true;

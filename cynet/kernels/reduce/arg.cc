@@ -29,7 +29,7 @@ CYNET_XINLINE bool is_better(V x, V best) {
 
 // Searches m <= ARG_COLUMNS adjacent columns, over n < 2**32 rows that are `step` apart.
 template <typename T, bool greatest>
-void arg_columns(const T* x, int64_t n, int64_t step, int64_t m, int64_t* indices) {
+void arg_extreme_columns(const T* x, int64_t n, int64_t step, int64_t m, int64_t* indices) {
   typedef compute_value<T> V;
   typedef typename std::conditional<sizeof(T) == 8, int64_t, uint32_t>::type I;
   V best[ARG_COLUMNS];
@@ -54,16 +54,16 @@ void arg_columns(const T* x, int64_t n, int64_t step, int64_t m, int64_t* indice
 
 // Searches n contiguous elements.
 template <typename T, bool greatest>
-int64_t arg_row(const T* x, int64_t n) {
+int64_t arg_extreme_row(const T* x, int64_t n) {
 #if defined(__GNUC__)
   if constexpr (std::is_same<T, float>::value) {
     typedef typename std::conditional<greatest, Greater, Less>::type op;
     float best;
-    if (n >= 2 * CYNET_LANES && extreme_row<op>(x, n, &best)) {
+    if (n >= 2 * CYNET_LANES && try_find_extreme<op>(x, n, &best)) {
       int64_t i = 0;
       for (; i + 2 * CYNET_LANES <= n; i += 2 * CYNET_LANES) {
         const IVec here = (load(x + i) == best) | (load(x + i + CYNET_LANES) == best);
-        if (fold<Less>(reinterpret_cast<Vec>(here & 0x3f800000) * -1.0f) < 0.0f) break;
+        if (fold_lanes<Less>(reinterpret_cast<Vec>(here & 0x3f800000) * -1.0f) < 0.0f) break;
       }
       while (x[i] != best) ++i;
       return i;
@@ -89,7 +89,7 @@ void arg_extreme(const Args& args) {
   if (p.inner == 1) {
     parallel_for(args.threads, p.outer, [=](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o)
-        ::cynet::store(out + o, add, arg_row<T, greatest>(x + o * p.n, p.n));
+        ::cynet::store(out + o, add, arg_extreme_row<T, greatest>(x + o * p.n, p.n));
     });
     return;
   }
@@ -103,7 +103,7 @@ void arg_extreme(const Args& args) {
     for (int64_t s = begin; s < end; ++s) {
       const int64_t o = s / strips, first = s % strips * width;
       const int64_t m = p.inner - first < width ? p.inner - first : width;
-      arg_columns<T, greatest>(x + o * p.n * p.inner + first, p.n, p.inner, m, index);
+      arg_extreme_columns<T, greatest>(x + o * p.n * p.inner + first, p.n, p.inner, m, index);
       for (int64_t c = 0; c < m; ++c) ::cynet::store(out + o * p.inner + first + c, add, index[c]);
     }
   });

@@ -37,7 +37,7 @@ bool fail_ctc(const Args& args, const CTCShape& s, int what, int64_t b, int64_t 
 }
 
 // Reads labels and lengths into the workspace; returns true if they are valid.
-bool ctc_read(const Args& args, int first, CTCShape* s) {
+bool read_ctc_inputs(const Args& args, int first, CTCShape* s) {
   int64_t* labels = static_cast<int64_t*>(args.space);
   int64_t *times = labels + s->batch * s->maximum, *lengths = times + s->batch;
   const Blob *has_times = args.in[first + 2], *has_lengths = args.in[first + 3];
@@ -73,7 +73,7 @@ T* ctc_scratch(const Args& args, const CTCShape& s) {
 template <typename T>
 void ctc_loss(const Args& args) {
   CTCShape s = ctc_shape(args, 0);
-  if (ctc_read(args, 0, &s))
+  if (read_ctc_inputs(args, 0, &s))
     ctc_forward(args.level, s, args.input<T>(0), args.output<T>(0), args.add[0],
                 ctc_scratch<T>(args, s), args.threads);
 }
@@ -81,7 +81,7 @@ void ctc_loss(const Args& args) {
 template <typename T>
 void ctc_loss_grad(const Args& args) {
   CTCShape s = ctc_shape(args, 1);
-  if (ctc_read(args, 1, &s))
+  if (read_ctc_inputs(args, 1, &s))
     ctc_backward(args.level, s, args.input<T>(0), args.input<T>(1), args.output<T>(0), args.add[0],
                  ctc_scratch<T>(args, s), args.threads);
 }

@@ -15,12 +15,12 @@ void ctc_log_sum(const T* x, int64_t n, T* shift, T dy, T* dx, bool add) {
 
 // log(e^a + e^b)
 template <typename T>
-CYNET_XINLINE T ctc_sum(T a, T b) {
+CYNET_XINLINE T ctc_log_add(T a, T b) {
   const T maximum = a < b ? b : a, least = a < b ? a : b;
   return maximum + math::log(T(1) + math::exp_of_nonpositive(least - maximum));
 }
 template <typename T>
-CYNET_XINLINE T ctc_sum(T a, T b, T c) {
+CYNET_XINLINE T ctc_log_add(T a, T b, T c) {
   const T ab = a < b ? b : a, maximum = ab < c ? c : ab;
   return maximum +
          math::log(math::exp_of_nonpositive(a - maximum) + math::exp_of_nonpositive(b - maximum) +
@@ -51,16 +51,16 @@ struct CTCSample {
       skip[i] = i == 0 || i == n || label[i] == label[i - 1] ? ctc_log_zero<T>() : T(0);
   }
 
-  CYNET_XINLINE T at(int64_t t, int64_t k) const {
+  CYNET_XINLINE T log_chance(int64_t t, int64_t k) const {
     const T value = x[t * step * classes + k] - shift[t * step];
     return value < ctc_log_zero<T>() ? ctc_log_zero<T>() : value;
   }
 
   // Fills `chance`, and returns the log probability of the blank.
   CYNET_XINLINE T read_step(int64_t t) const {
-    for (int64_t i = 0; i < n; ++i) chance[i] = at(t, label[i]);
+    for (int64_t i = 0; i < n; ++i) chance[i] = log_chance(t, label[i]);
     chance[n] = 0;
-    return at(t, blank);
+    return log_chance(t, blank);
   }
 };
 
@@ -79,8 +79,8 @@ CYNET_XINLINE T ctc_normalize(T* blanks, T* labels, int64_t n) {
 template <typename T>
 CYNET_XINLINE void ctc_first_step(const CTCSample<T>& s, T* blanks, T* labels) {
   for (int64_t i = 0; i <= s.n; ++i) blanks[i] = labels[i] = ctc_log_zero<T>();
-  blanks[0] = s.at(0, s.blank);
-  if (s.n > 0) labels[0] = s.at(0, s.label[0]);
+  blanks[0] = s.log_chance(0, s.blank);
+  if (s.n > 0) labels[0] = s.log_chance(0, s.label[0]);
   labels[-1] = ctc_log_zero<T>();
 }
 
@@ -92,8 +92,8 @@ CYNET_XINLINE void ctc_next_step(const CTCSample<T>& s, int64_t t, const T* blan
   CYNET_IVDEP
   for (int64_t i = 0; i <= s.n; ++i) {
     const T before = labels[i - 1];
-    next_blanks[i] = blank + ctc_sum(blanks[i], before);
-    next_labels[i] = s.chance[i] + ctc_sum(labels[i], blanks[i], before + s.skip[i]);
+    next_blanks[i] = blank + ctc_log_add(blanks[i], before);
+    next_labels[i] = s.chance[i] + ctc_log_add(labels[i], blanks[i], before + s.skip[i]);
   }
   next_labels[-1] = next_labels[s.n] = ctc_log_zero<T>();
 }
@@ -101,7 +101,7 @@ CYNET_XINLINE void ctc_next_step(const CTCSample<T>& s, int64_t t, const T* blan
 // The log probability of the last two states, those at which a sequence may end.
 template <typename T>
 CYNET_XINLINE T ctc_end_probability(const T* blanks, const T* labels, int64_t n) {
-  return n > 0 ? ctc_sum(blanks[n], labels[n - 1]) : blanks[0];
+  return n > 0 ? ctc_log_add(blanks[n], labels[n - 1]) : blanks[0];
 }
 
 // Returns minus infinity for a log probability at or near log(0).
@@ -188,9 +188,9 @@ void ctc_gradient(const CTCShape& shape, int64_t b, T dy, const T* x, const T* s
     after_labels[s.n] = after_labels[s.n + 1] = after_blanks[s.n + 1] = ctc_log_zero<T>();
     CYNET_IVDEP
     for (int64_t i = 0; i <= s.n; ++i) {
-      blanks[i] = ctc_sum(after_blanks[i], after_labels[i]);
-      labels[i] = ctc_sum(after_labels[i], after_blanks[i + 1],
-                          after_labels[i + 1] + (i < s.n ? s.skip[i + 1] : ctc_log_zero<T>()));
+      blanks[i] = ctc_log_add(after_blanks[i], after_labels[i]);
+      labels[i] = ctc_log_add(after_labels[i], after_blanks[i + 1],
+                              after_labels[i + 1] + (i < s.n ? s.skip[i + 1] : ctc_log_zero<T>()));
     }
     ctc_normalize(blanks, labels, s.n);
     labels[s.n] = ctc_log_zero<T>();

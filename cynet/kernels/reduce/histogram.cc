@@ -30,8 +30,8 @@ int64_t first_falling_edge(const T* edges, int64_t n) {
 }
 
 template <typename T, typename E>
-void count_between(const T* x, int64_t n, bool even, const E* edges, int64_t bins,
-                   int64_t* counts) {
+void count_into_bins(const T* x, int64_t n, bool even, const E* edges, int64_t bins,
+                     int64_t* counts) {
   auto edge = [=](int64_t i) { return convert_one<double>(edges[i]); };
   const double low = edge(0), high = edge(bins), scale = static_cast<double>(bins) / (high - low);
   for (int64_t k = 0; k < n; ++k) {
@@ -63,7 +63,7 @@ void count_numbers(const Args& args, E* edges) {
   int64_t* counts = args.output<int64_t>(0);
   if (p.even) make_even_edges(bins, p.low, p.high, edges);
   std::memset(counts, 0, bins * sizeof(int64_t));
-  count_between(args.input<T>(0), args.in[0]->size, p.even, edges, bins, counts);
+  count_into_bins(args.input<T>(0), args.in[0]->size, p.even, edges, bins, counts);
 }
 
 template <typename T>

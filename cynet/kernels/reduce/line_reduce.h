@@ -14,7 +14,7 @@
 namespace cynet {
 
 template <typename T>
-double sum_at(int level, const T* x, int64_t n, double center, bool squared) {
+double sum_at_level(int level, const T* x, int64_t n, double center, bool squared) {
   typedef double (*Loop)(const T* x, int64_t n, T center);
   static const Loop sums[] = CYNET_AT_LEVELS(line_sum<T>);
   static const Loop squares[] = CYNET_AT_LEVELS(line_squares<T>);
@@ -22,15 +22,15 @@ double sum_at(int level, const T* x, int64_t n, double center, bool squared) {
 }
 
 template <typename T>
-double product_at(int level, const T* g, const T* x, int64_t n, double center) {
+double product_at_level(int level, const T* g, const T* x, int64_t n, double center) {
   typedef double (*Loop)(const T* g, const T* x, int64_t n, T center);
   static const Loop products[] = CYNET_AT_LEVELS(line_product<T>);
   return products[level](g, x, n, static_cast<T>(center));
 }
 
 template <typename T>
-void add_columns_at(int level, const T* x, int64_t rows, int64_t cols, int64_t begin, int64_t end,
-                    T* y) {
+void add_columns_at_level(int level, const T* x, int64_t rows, int64_t cols, int64_t begin,
+                          int64_t end, T* y) {
   typedef void (*Loop)(const T* x, int64_t rows, int64_t cols, int64_t begin, int64_t end, T* y);
   static const Loop loops[] = CYNET_AT_LEVELS(column_sums<T>);
   loops[level](x, rows, cols, begin, end, y);

@@ -23,7 +23,7 @@ static inline int64_t offset_of(const MomentAxes& a, int64_t output) {
 
 // Calls body(offset) for each element that is reduced to one output.
 template <typename Body>
-static inline void fold_axes(const MomentAxes& a, Body body) {
+static inline void for_reduced_elements(const MomentAxes& a, Body body) {
   int64_t index[8] = {0}, at = 0;
   const int last = a.n_folded - 1;
   const int64_t n = a.folded[last], step = a.folded_strides[last];
@@ -48,15 +48,15 @@ static inline void moment_sums(const MomentAxes& axes, const T* x, int64_t count
                                Term term) {
   for (int k = 0; k < MOMENT_LANES; ++k) total[k] = 0;
   if (count > 1) {
-    fold_axes(axes, [&](int64_t at) {
+    for_reduced_elements(axes, [&](int64_t at) {
       for (int64_t k = 0; k < count; ++k) total[k] += term(convert_one<double>(x[at + k]), k);
     });
     return;
   }
   int64_t i = 0;
   double parts[MOMENT_LANES] = {0};
-  fold_axes(axes,
-            [&](int64_t at) { parts[i++ % MOMENT_LANES] += term(convert_one<double>(x[at]), 0); });
+  for_reduced_elements(
+      axes, [&](int64_t at) { parts[i++ % MOMENT_LANES] += term(convert_one<double>(x[at]), 0); });
   for (double part : parts) total[0] += part;
 }
 
@@ -77,7 +77,7 @@ static inline void for_moment_groups(const MomentAxes& axes, int threads, Work w
 }
 
 template <typename T>
-static inline void put_converted(T* to, int64_t i, double value, bool add) {
+static inline void write_converted(T* to, int64_t i, double value, bool add) {
   if (!to) return;
   if (add) add_element(to + i, convert_one<T>(value));
   else to[i] = convert_one<T>(value);
@@ -100,10 +100,10 @@ static void moments(const Args& args) {
       moment_sums(axes, x, count, square,
                   [&](double value, int64_t k) { return (value - mean[k]) * (value - mean[k]); });
     for (int64_t k = 0; k < count; ++k) {
-      put_converted(args.output<T>(0), output + k, mean[k], args.add[0]);
+      write_converted(args.output<T>(0), output + k, mean[k], args.add[0]);
       if (args.wanted[1])
-        put_converted(args.output<T>(1), output + k, square[k] / static_cast<double>(axes.each),
-                      args.add[1]);
+        write_converted(args.output<T>(1), output + k, square[k] / static_cast<double>(axes.each),
+                        args.add[1]);
     }
   });
 }
@@ -120,12 +120,12 @@ static void moments_grad(const Args& args) {
     double mean[MOMENT_LANES];
     mean_of(axes, x, count, mean);
     const double each = static_cast<double>(axes.each);
-    fold_axes(axes, [&](int64_t place) {
+    for_reduced_elements(axes, [&](int64_t place) {
       for (int64_t k = 0; k < count; ++k) {
         const double apart = convert_one<double>(x[place + k]) - mean[k];
         const double grad = convert_one<double>(dmean[output + k]) +
                             2 * apart * convert_one<double>(dvariance[output + k]);
-        put_converted(dx, place + k, grad / each, add);
+        write_converted(dx, place + k, grad / each, add);
       }
     });
   });

@@ -50,7 +50,7 @@ static const ReduceRow reduce_table[] = {
 
 ReduceLoop find_reduce_loop(const char* name, int dtype) {
   for (const ReduceRow& row : reduce_table)
-    if (std::strcmp(row.name, name) == 0) return row.loop[table_row(dtype)];
+    if (std::strcmp(row.name, name) == 0) return row.loop[dtype_row(dtype)];
   return nullptr;
 }
 

@@ -168,7 +168,7 @@ struct PrefetchedRows {
 
 // The loops of a level; loops of integers and narrow floats are bound by memory or conversions.
 template <typename T, class R>
-auto row_loop(int level) {
+auto find_row_loop(int level) {
   typedef typename R::acc (*Loop)(const T* x, int64_t n);
   if constexpr (std::is_floating_point<T>::value) {
     static const Loop loops[] = CYNET_AT_LEVELS(reduce_row<T, R>);
@@ -179,7 +179,7 @@ auto row_loop(int level) {
   }
 }
 template <typename T, class R>
-auto column_loop(int level) {
+auto find_column_loop(int level) {
   typedef void (*Loop)(const ReduceSpace& s, const T* x, int64_t n, int64_t begin, int64_t end,
                        typename R::acc* total);
   if constexpr (std::is_floating_point<T>::value) {
@@ -197,7 +197,7 @@ typename R::acc reduce_rows(int level, const ReduceSpace& s, const T* x, int64_t
                             int64_t end) {
   const int last = s.n_reduced - 1;
   const int64_t n = s.reduced[last];
-  const auto loop = row_loop<T, R>(level);
+  const auto loop = find_row_loop<T, R>(level);
   typename R::acc total = R::init();
   while (begin < end) {
     const int64_t row = begin / n, column = begin - row * n;
@@ -217,8 +217,8 @@ inline int64_t part_count(int64_t results, int64_t rows, int64_t row) {
 }
 
 template <typename T, class R, typename O>
-void reduce_last(int threads, int level, const ReduceSpace& s, const T* x, O* out, int add,
-                 double divisor) {
+void reduce_last_axes(int threads, int level, const ReduceSpace& s, const T* x, O* out, int add,
+                      double divisor) {
   const int64_t parts = part_count(s.preserved_size, s.reduced_size, 1);
   if (parts > 1) {
     typename R::acc found[MAX_PARTS * MAX_PARTS];
@@ -238,7 +238,7 @@ void reduce_last(int threads, int level, const ReduceSpace& s, const T* x, O* ou
     return;
   }
   if (s.n_preserved == 1 && s.n_reduced == 1) {  // contiguous rows
-    const auto loop = row_loop<T, R>(level);
+    const auto loop = find_row_loop<T, R>(level);
     const int64_t n = s.reduced_size, stride = s.preserved_stride[0];
     const PrefetchedRows rows(n * sizeof(T), s.preserved_size);
     parallel_for(threads, s.preserved_size, [&](int64_t begin, int64_t end) {
@@ -258,10 +258,10 @@ void reduce_last(int threads, int level, const ReduceSpace& s, const T* x, O* ou
 }
 
 template <typename T, class R, typename O>
-void reduce_outer(int threads, int level, const ReduceSpace& s, const T* x, O* out, int add,
-                  double divisor) {
+void reduce_outer_axes(int threads, int level, const ReduceSpace& s, const T* x, O* out, int add,
+                       double divisor) {
   typedef typename R::acc acc;
-  const auto loop = column_loop<T, R>(level);
+  const auto loop = find_column_loop<T, R>(level);
   const int last = s.n_preserved - 1;
   const int64_t width = s.preserved[last], strips = (width + COLUMNS - 1) / COLUMNS;
   const int64_t tasks = s.preserved_size / width * strips;
@@ -299,8 +299,8 @@ void reduce_loop(int threads, int level, const ReduceSpace& s, const void* x_, v
                  double divisor) {
   const T* x = static_cast<const T*>(x_);
   O* out = static_cast<O*>(out_);
-  if (s.last_is_preserved) reduce_outer<T, R>(threads, level, s, x, out, add, divisor);
-  else reduce_last<T, R>(threads, level, s, x, out, add, divisor);
+  if (s.last_is_preserved) reduce_outer_axes<T, R>(threads, level, s, x, out, add, divisor);
+  else reduce_last_axes<T, R>(threads, level, s, x, out, add, divisor);
 }
 
 }  // namespace cynet

@@ -7,7 +7,7 @@ CYNET_XINLINE bool is_streamed(int64_t n) { return LANES >= 8 && n >= 1 << 19; }
 // The maximum (or minimum) of n >= LANES floats. False if there may be a NaN, which their sum
 // shows. The last vector may overlap the one before.
 template <class op>
-CYNET_XINLINE bool extreme_row(const float* x, int64_t n, float* found) {
+CYNET_XINLINE bool try_find_extreme(const float* x, int64_t n, float* found) {
   Vec best[4], sum[4];
   for (int k = 0; k < 4; ++k) {
     best[k] = load(x);
@@ -20,21 +20,22 @@ CYNET_XINLINE bool extreme_row(const float* x, int64_t n, float* found) {
   for (int64_t r = 0; r < rounds; ++r, at += step) {
     for (int k = 0; k < 4; ++k) {
       const Vec v = load(at + k * apart);
-      best[k] = op::of(v, best[k]);
+      best[k] = op::combine(v, best[k]);
       sum[k] += v;
     }
   }
   int64_t i = rounds * (4 * LANES);
   for (; i + LANES <= n; i += LANES) {
-    best[0] = op::of(load(x + i), best[0]);
+    best[0] = op::combine(load(x + i), best[0]);
     sum[0] += load(x + i);
   }
   if (i < n) {
-    best[1] = op::of(load(x + n - LANES), best[1]);
+    best[1] = op::combine(load(x + n - LANES), best[1]);
     sum[1] += load(x + n - LANES);
   }
-  const float total = fold<Plus>((sum[0] + sum[1]) + (sum[2] + sum[3]));
-  *found = fold<op>(op::of(op::of(best[0], best[1]), op::of(best[2], best[3])));
+  const float total = fold_lanes<Plus>((sum[0] + sum[1]) + (sum[2] + sum[3]));
+  *found =
+      fold_lanes<op>(op::combine(op::combine(best[0], best[1]), op::combine(best[2], best[3])));
   return total == total;
 }
 
@@ -57,13 +58,13 @@ inline double streamed_sum(const float* x, int64_t n) {
 }
 
 template <class R>
-struct extreme_of;
+struct extreme_op;
 template <>
-struct extreme_of<max<float>> {
+struct extreme_op<max<float>> {
   typedef Greater op;
 };
 template <>
-struct extreme_of<min<float>> {
+struct extreme_op<min<float>> {
   typedef Less op;
 };
 #endif
@@ -77,7 +78,8 @@ typename R::acc reduce_row(const T* x, int64_t n) {
 #if defined(__GNUC__)
   if constexpr (std::is_same<R, max<float>>::value || std::is_same<R, min<float>>::value) {
     float found;
-    if (n >= CYNET_LANES && extreme_row<typename extreme_of<R>::op>(x, n, &found)) return found;
+    if (n >= CYNET_LANES && try_find_extreme<typename extreme_op<R>::op>(x, n, &found))
+      return found;
   }
   if constexpr (std::is_same<R, sum<float>>::value) {
     if (is_streamed(n)) return streamed_sum(x, n);

@@ -8,23 +8,23 @@ from ..parallel cimport threads_for
 
 
 cdef extern from "reduce/line_reduce.h" namespace "cynet" nogil:
-    double sum_at[T](int level, const T* x, int64_t n, double center, bint squared) noexcept
-    double product_at[T](int level, const T* g, const T* x, int64_t n, double center) noexcept
-    void add_columns_at[T](int level, const T* x, int64_t rows, int64_t cols, int64_t begin,
-                           int64_t end, T* y) noexcept
+    double sum_at_level[T](int level, const T* x, int64_t n, double center, bint squared) noexcept
+    double product_at_level[T](int level, const T* g, const T* x, int64_t n, double center) noexcept
+    void add_columns_at_level[T](int level, const T* x, int64_t rows, int64_t cols, int64_t begin,
+                                 int64_t end, T* y) noexcept
 
 
 cdef double sum_line(const floating* x, int64_t n, double center, bint squared) noexcept nogil:
-    return sum_at(cpu_level(), x, n, center, squared)
+    return sum_at_level(cpu_level(), x, n, center, squared)
 
 
 cdef double dot_line(const floating* g, const floating* x, int64_t n, double center) noexcept nogil:
-    return product_at(cpu_level(), g, x, n, center)
+    return product_at_level(cpu_level(), g, x, n, center)
 
 
 cdef void add_columns(const floating* x, int64_t rows, int64_t cols, int64_t begin, int64_t end,
                       floating* y) noexcept nogil:
-    add_columns_at(cpu_level(), x, rows, cols, begin, end, y)
+    add_columns_at_level(cpu_level(), x, rows, cols, begin, end, y)
 
 
 cdef void _sum_columns(const floating* x, int64_t rows, int64_t cols, int64_t begin, int64_t end,

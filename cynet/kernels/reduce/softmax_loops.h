@@ -33,12 +33,12 @@ CYNET_XINLINE float largest_vectors(const float* x, int64_t n, float scale) {
   for (; i + 4 * LANES <= n; i += 4 * LANES) {
 #pragma GCC unroll 4
     for (int k = 0; k < 4; ++k)
-      maximum[k] = Greater::of(load(x + i + k * LANES) * scale, maximum[k]);
+      maximum[k] = Greater::combine(load(x + i + k * LANES) * scale, maximum[k]);
   }
-  for (; i + LANES <= n; i += LANES) maximum[0] = Greater::of(load(x + i) * scale, maximum[0]);
-  if (i < n) maximum[1] = Greater::of(load(x + n - LANES) * scale, maximum[1]);
-  return fold<Greater>(
-      Greater::of(Greater::of(maximum[0], maximum[1]), Greater::of(maximum[2], maximum[3])));
+  for (; i + LANES <= n; i += LANES) maximum[0] = Greater::combine(load(x + i) * scale, maximum[0]);
+  if (i < n) maximum[1] = Greater::combine(load(x + n - LANES) * scale, maximum[1]);
+  return fold_lanes<Greater>(Greater::combine(Greater::combine(maximum[0], maximum[1]),
+                                              Greater::combine(maximum[2], maximum[3])));
 }
 #endif
 
@@ -160,8 +160,8 @@ CYNET_XINLINE void softmax_vectors(const float* x, float* y, int64_t n, float sc
   for (int i = 0; i < lines; ++i) {
     Vec maximum = v[i][LAST];
 #pragma GCC unroll 8
-    for (int k = 0; k < LAST; ++k) maximum = Greater::of(v[i][k], maximum);
-    const Vec top = Vec{} + fold<Greater>(maximum);
+    for (int k = 0; k < LAST; ++k) maximum = Greater::combine(v[i][k], maximum);
+    const Vec top = Vec{} + fold_lanes<Greater>(maximum);
     Vec total = {};
 #pragma GCC unroll 8
     for (int k = 0; k < count; ++k) {
@@ -170,7 +170,7 @@ CYNET_XINLINE void softmax_vectors(const float* x, float* y, int64_t n, float sc
       total += e;
       if (!log_of) v[i][k] = e;
     }
-    const float sum = fold<Plus>(total);
+    const float sum = fold_lanes<Plus>(total);
     const float shift = log_of ? math::log(sum) : 0.0f, factor = log_of ? 1.0f : 1 / sum;
 #pragma GCC unroll 8
     for (int k = 0; k < count; ++k) v[i][k] = log_of ? v[i][k] - shift : v[i][k] * factor;

@@ -273,21 +273,21 @@ enum DensityLaw {
 };
 
 template <typename L>
-struct DensityOf {
+struct DensityTag {
   typedef L Law;
 };
 
-// Calls body(DensityOf<Law>()) for a DensityLaw code.
+// Calls body(DensityTag<Law>()) for a DensityLaw code.
 template <typename Body>
 inline void call_for_law(int law, const Body& body) {
   switch (law) {
-    case DENSITY_UNIFORM: return body(DensityOf<UniformDensity>());
-    case DENSITY_NORMAL: return body(DensityOf<NormalDensity>());
-    case DENSITY_GAMMA: return body(DensityOf<GammaDensity>());
-    case DENSITY_EXPONENTIAL: return body(DensityOf<ExponentialDensity>());
-    case DENSITY_POISSON: return body(DensityOf<PoissonDensity>());
-    case DENSITY_NEGATIVE_BINOMIAL: return body(DensityOf<NegativeBinomialDensity>());
-    default: return body(DensityOf<GeneralizedNegativeBinomialDensity>());
+    case DENSITY_UNIFORM: return body(DensityTag<UniformDensity>());
+    case DENSITY_NORMAL: return body(DensityTag<NormalDensity>());
+    case DENSITY_GAMMA: return body(DensityTag<GammaDensity>());
+    case DENSITY_EXPONENTIAL: return body(DensityTag<ExponentialDensity>());
+    case DENSITY_POISSON: return body(DensityTag<PoissonDensity>());
+    case DENSITY_NEGATIVE_BINOMIAL: return body(DensityTag<NegativeBinomialDensity>());
+    default: return body(DensityTag<GeneralizedNegativeBinomialDensity>());
   }
 }
 

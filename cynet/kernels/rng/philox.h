@@ -76,7 +76,7 @@ CYNET_XINLINE void normal_floats(uint32_t word0, uint32_t word1, float* out0, fl
   const float squared = CYNET_MUL(-2.0f, log_float(u));
   const float radius = sqrtf(squared > 0.0f ? squared : 0.0f);
   float c, s;
-  cos_sin(word1, &c, &s);
+  cos_sin_of_word(word1, &c, &s);
   *out0 = CYNET_MUL(radius, c);
   *out1 = CYNET_MUL(radius, s);
 }

@@ -40,9 +40,9 @@ struct PhiloxBlocks {
     philox_rounds(key, c[0], c[1], c[2], c[3]);
   }
   // Uniforms in [0, 1) from words 0 and 1, and from words 2 and 3
-  inline double first(int j) const { return unit_double_in_vector(c[0][j], c[1][j]); }
-  inline double second(int j) const { return unit_double_in_vector(c[2][j], c[3][j]); }
-  inline double uniform(int j) const { return 1.0 - first(j); }  // (0, 1]
+  inline double first_uniform(int j) const { return unit_double_in_vector(c[0][j], c[1][j]); }
+  inline double second_uniform(int j) const { return unit_double_in_vector(c[2][j], c[3][j]); }
+  inline double uniform(int j) const { return 1.0 - first_uniform(j); }  // (0, 1]
 };
 
 // Calls make(block, to) for pieces of LANES blocks of `width` elements; the last piece is copied.

@@ -20,7 +20,7 @@ template <typename>
 void draw(const Args& args) {
   const Distributed& p = args.as<Distributed>();
   const Blob& out = *args.out[0];
-  Draw d = {p.distribution, args.seed, args.stream, p.a, p.b, nullptr, nullptr, 0, 1};
+  DrawRequest d = {p.distribution, args.seed, args.stream, p.a, p.b, nullptr, nullptr, 0, 1};
   if (out.size == 0) return;
   if (args.in[0]) {
     d.a_data = args.in[0]->data;
@@ -30,8 +30,8 @@ void draw(const Args& args) {
   }
   auto filled = [&](auto zero, auto computed) {
     typedef decltype(zero) T;
-    fill<T, decltype(computed)>(args.level, d, args.output<T>(0), out.size, args.add[0],
-                                args.threads);
+    fill_random<T, decltype(computed)>(args.level, d, args.output<T>(0), out.size, args.add[0],
+                                       args.threads);
   };
   if (out.dtype == F32) filled(float(), float());
   else if (out.dtype == F64) filled(double(), double());
@@ -64,7 +64,7 @@ int64_t table_workspace_bytes(const Args& args) {
 }
 
 template <typename T>
-void put_value(T* out, double value, bool add) {
+void write_or_add(T* out, double value, bool add) {
   if constexpr (std::is_same<T, half>::value)
     *out = half(static_cast<float>(add ? value + static_cast<float>(*out) : value));
   else *out = static_cast<T>(add ? value + static_cast<double>(*out) : value);
@@ -79,19 +79,19 @@ void multinomial(const Args& args) {
   const T* weights = args.input<T>(0);
   double* sums = static_cast<double*>(args.space);
   int64_t* choices = reinterpret_cast<int64_t*>(sums + data.size);
-  const int64_t bad = running_sums(weights, sums, rows, k);
+  const int64_t bad = compute_running_sums(weights, sums, rows, k);
   if (bad >= 0) return args.fail(bad);
   draw_choice(args.seed, args.stream, sums, rows, k, each, choices, args.threads);
   if (args.wanted[0])
     call_for_dtype(out.dtype, [&](auto zero) {
       auto* to = args.output<decltype(zero)>(0);
-      for (int64_t i = 0; i < n; ++i) put_value(to + i, double(choices[i]), args.add[0]);
+      for (int64_t i = 0; i < n; ++i) write_or_add(to + i, double(choices[i]), args.add[0]);
     });
   if (T* logs = args.output<T>(1))
     for (int64_t i = 0; i < n; ++i) {
       const int64_t row = i / each;
       const double weight = static_cast<double>(weights[row * k + choices[i]]);
-      put_value(logs + i, log_ratio(weight, sums[(row + 1) * k - 1]), args.add[1]);
+      write_or_add(logs + i, log_ratio(weight, sums[(row + 1) * k - 1]), args.add[1]);
     }
 }
 
@@ -110,7 +110,7 @@ void multinomial_grad(const Args& args) {
     if (!(number < static_cast<double>(k)))  // k may be infinity in float16
       number = static_cast<double>(k - 1);
     const int64_t at = i / each * k + (number > 0 ? static_cast<int64_t>(number) : 0);
-    put_value(dx + at, static_cast<double>(grad[i]) / static_cast<double>(weights[at]), true);
+    write_or_add(dx + at, static_cast<double>(grad[i]) / static_cast<double>(weights[at]), true);
   }
 }
 
@@ -141,8 +141,8 @@ void random_rectifier(const Args& args) {
   T *y = args.output<T>(0), *slopes = static_cast<T*>(args.out[1]->data);
   const bool add = args.add[0], training = args.training;
   if (training) {
-    const Draw d = {kUniform, args.seed, args.stream, p.low, p.high, nullptr, nullptr, 0, 1};
-    fill<T, T>(args.level, d, slopes, n, false, args.threads);
+    const DrawRequest d = {kUniform, args.seed, args.stream, p.low, p.high, nullptr, nullptr, 0, 1};
+    fill_random<T, T>(args.level, d, slopes, n, false, args.threads);
   } else if (args.wanted[1]) {
     for (int64_t i = 0; i < n; ++i) slopes[i] = args.add[1] ? slopes[i] + slope : slope;
   }

@@ -34,7 +34,7 @@ inline void gather_rows(const char* in, char* out, const int64_t* order, int64_t
 // Computes running sums of each row; returns the first row with invalid weights (negative, not
 // finite, or all zero), or -1.
 template <typename T>
-inline int64_t running_sums(const T* weights, double* sums, int64_t rows, int64_t k) {
+inline int64_t compute_running_sums(const T* weights, double* sums, int64_t rows, int64_t k) {
   for (int64_t r = 0; r < rows; ++r) {
     double sum = 0;
     for (int64_t j = 0; j < k; ++j) {

@@ -31,19 +31,19 @@ struct ElementStream {
 
   CYNET_XINLINE ElementStream(const Philox& k, uint64_t first) : key(k), next(first) {}
 
-  CYNET_XFUNCTION void words(uint32_t* out) {
+  CYNET_XFUNCTION void next_words(uint32_t* out) {
     key.block(next, out);
     next += ATTEMPT_STRIDE;
   }
   CYNET_XFUNCTION double uniform() {  // (0, 1]
     uint32_t w[4];
-    words(w);
+    next_words(w);
     return 1.0 - unit_double(w[0], w[1]);
   }
   CYNET_XFUNCTION double normal() {
     uint32_t w[4];
     double a, b;
-    words(w);
+    next_words(w);
     normal_doubles(unit_double(w[0], w[1]), unit_double(w[2], w[3]), &a, &b);
     return a;
   }
@@ -96,10 +96,10 @@ CYNET_XFUNCTION double draw_gamma(ElementStream& s, double alpha) {
 
 // Hormann's transformed rejection for lambda of at least 10 (PTRS, "The transformed rejection
 // method for generating Poisson random variables", 1993): proposes k from a uniform u.
-struct PoissonForm {
+struct PoissonProposal {
   double a, b, bound, us, k;
 
-  CYNET_XINLINE PoissonForm(double lambda, double u) {
+  CYNET_XINLINE PoissonProposal(double lambda, double u) {
     b = CYNET_ADD(0.931, CYNET_MUL(2.53, sqrt(lambda)));
     a = CYNET_ADD(-0.059, CYNET_MUL(0.02483, b));
     bound = CYNET_ADD(0.9277, -(3.6224 / (b - 2.0)));
@@ -118,7 +118,7 @@ struct PoissonForm {
   }
 };
 
-static const double POISSON_FORM_FROM = 10;  // for smaller lambda, products of uniforms are used
+static const double MIN_PROPOSAL_LAMBDA = 10;  // for smaller lambda, products of uniforms are used
 
 // Counts from k on the uniforms that bring `product` to at most `limit` by multiplication.
 CYNET_XFUNCTION double count_products(ElementStream& s, double product, double limit, double k) {
@@ -128,10 +128,10 @@ CYNET_XFUNCTION double count_products(ElementStream& s, double product, double l
 
 CYNET_XFUNCTION double draw_poisson(ElementStream& s, double lambda) {
   if (!(lambda >= 0) || std::isinf(lambda)) return std::numeric_limits<double>::quiet_NaN();
-  if (lambda < POISSON_FORM_FROM)
+  if (lambda < MIN_PROPOSAL_LAMBDA)
     return count_products(s, s.uniform(), exact_exp_of_nonpositive(-lambda), 0);
   for (int i = 0; i < MAX_ATTEMPTS; ++i) {
-    const PoissonForm form(lambda, s.uniform() - 0.5);
+    const PoissonProposal form(lambda, s.uniform() - 0.5);
     const double v = s.uniform();
     if (form.is_accepted(v)) return form.k;
     if (form.k >= 0 && form.is_accepted_exactly(v, lambda, log_factorial(form.k))) return form.k;

@@ -17,7 +17,7 @@
 namespace cynet {
 
 // The parameters: two numbers for all elements, or arrays with one pair for each `each` elements.
-struct Draw {
+struct DrawRequest {
   int distribution;
   uint64_t seed, stream;
   double a, b;
@@ -41,11 +41,12 @@ inline double load_number(const void* data, int dtype, int64_t i) {
 }
 
 // The parameters of element i, which hold below element `end`.
-struct Parameters {
+struct ElementParameters {
   double a, b;
   int64_t end;
 
-  Parameters(const Draw& d, int64_t i) : a(d.a), b(d.b), end(std::numeric_limits<int64_t>::max()) {
+  ElementParameters(const DrawRequest& d, int64_t i)
+      : a(d.a), b(d.b), end(std::numeric_limits<int64_t>::max()) {
     if (!d.a_data) return;
     const int64_t row = i / d.each;
     a = load_number(d.a_data, d.param_dtype, row);
@@ -62,8 +63,8 @@ struct Parameters {
 namespace cynet {
 
 template <typename T, typename C>
-inline void fill(int level, const Draw& d, T* out, int64_t n, bool add, int threads) {
-  typedef void (*Loop)(const Draw&, const Philox&, int64_t, int64_t, T*, bool);
+inline void fill_random(int level, const DrawRequest& d, T* out, int64_t n, bool add, int threads) {
+  typedef void (*Loop)(const DrawRequest&, const Philox&, int64_t, int64_t, T*, bool);
   static const Loop loops[] = CYNET_AT_LEVELS(fill_chunk<T, C>);
   const Loop loop = loops[level];
   const Philox key(d.seed, d.stream);
@@ -75,7 +76,7 @@ template <typename T>
 inline void fill_integers(int level, uint64_t seed, uint64_t stream, int64_t low, uint64_t range,
                           T* out, int64_t n, bool add, int threads) {
   typedef void (*Loop)(const Philox&, int64_t, uint64_t, int64_t, int64_t, T*, bool);
-  static const Loop loops[] = CYNET_AT_LEVELS(integer_chunk<T>);
+  static const Loop loops[] = CYNET_AT_LEVELS(fill_integer_chunk<T>);
   const Loop loop = loops[level];
   const Philox key(seed, stream);
   for_chunks(threads, n, [&](int64_t first, int64_t count) {

@@ -14,8 +14,8 @@ inline void standard_uniform(const Philox& key, int64_t first, int64_t n, double
   for_pieces<2 * LANES>(first, n, out, [&](uint64_t block, double* to) {
     const PhiloxBlocks words(key, block);
     for (int j = 0; j < LANES; ++j) {
-      to[2 * j] = words.first(j);
-      to[2 * j + 1] = words.second(j);
+      to[2 * j] = words.first_uniform(j);
+      to[2 * j + 1] = words.second_uniform(j);
     }
   });
 }
@@ -36,7 +36,7 @@ inline void standard_normal(const Philox& key, int64_t first, int64_t n, double*
   for_pieces<2 * LANES>(first, n, out, [&](uint64_t block, double* to) {
     const PhiloxBlocks words(key, block);
     for (int j = 0; j < LANES; ++j)
-      normal_doubles(words.first(j), words.second(j), &to[2 * j], &to[2 * j + 1]);
+      normal_doubles(words.first_uniform(j), words.second_uniform(j), &to[2 * j], &to[2 * j + 1]);
   });
 }
 
@@ -70,8 +70,8 @@ inline void scale_and_shift(int distribution, C a, C b, C* values, int64_t n) {
 
 // value[j] = the result of draw_gamma for alpha[j] if ok[j] stays true, from block next[j] on;
 // next[j] advances by the number of blocks used.
-inline void gamma_lanes(const Philox& key, const double* alpha, uint64_t* next, double* value,
-                        int64_t* ok) {
+inline void draw_gamma_lanes(const Philox& key, const double* alpha, uint64_t* next, double* value,
+                             int64_t* ok) {
   double shape[LANES], factor[LANES], x[LANES];
   int64_t small = 0;
   for (int j = 0; j < LANES; ++j) {
@@ -90,7 +90,7 @@ inline void gamma_lanes(const Philox& key, const double* alpha, uint64_t* next, 
   const PhiloxBlocks proposed(key, next);
   for (int j = 0; j < LANES; ++j) {
     double sine;
-    normal_doubles(proposed.first(j), proposed.second(j), &x[j], &sine);
+    normal_doubles(proposed.first_uniform(j), proposed.second_uniform(j), &x[j], &sine);
     next[j] += ATTEMPT_STRIDE;
   }
   const PhiloxBlocks test(key, next);
@@ -105,11 +105,12 @@ inline void gamma_lanes(const Philox& key, const double* alpha, uint64_t* next, 
 
 // value[j] = the result of draw_poisson for lambda[j] from block next[j] on. Both of its methods
 // run if there are lambdas of both kinds.
-inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* next, double* value) {
+inline void draw_poisson_lanes(const Philox& key, const double* lambda, uint64_t* next,
+                               double* value) {
   double limit[LANES], product[LANES];
   int64_t multiplies[LANES], done[LANES], few = 0;
   for (int j = 0; j < LANES; ++j) {
-    multiplies[j] = (lambda[j] >= 0) & (lambda[j] < POISSON_FORM_FROM);
+    multiplies[j] = (lambda[j] >= 0) & (lambda[j] < MIN_PROPOSAL_LAMBDA);
     limit[j] =
         multiplies[j] ? exact_exp_of_nonpositive(-lambda[j]) : 1.0;  // 1: no product exceeds it
     done[j] = multiplies[j];
@@ -123,13 +124,13 @@ inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* nex
     const PhiloxBlocks proposed(key, next), test(key, second);
     double k[LANES], log_k[LANES];
     for (int j = 0; j < LANES; ++j) {
-      k[j] = PoissonForm(lambda[j], proposed.uniform(j) - 0.5).k;
+      k[j] = PoissonProposal(lambda[j], proposed.uniform(j) - 0.5).k;
       log_k[j] = log_factorial_from_15(k[j]);
     }
     for (int j = 0; j < LANES; ++j)
       if (k[j] >= 0 && k[j] < 15) log_k[j] = log_factorial(k[j]);
     for (int j = 0; j < LANES; ++j) {
-      const PoissonForm form(lambda[j], proposed.uniform(j) - 0.5);
+      const PoissonProposal form(lambda[j], proposed.uniform(j) - 0.5);
       const double v = test.uniform(j);
       const bool takes =
           form.is_accepted(v) | ((k[j] >= 0) & form.is_accepted_exactly(v, lambda[j], log_k[j]));
@@ -192,13 +193,13 @@ inline void draw_lanes(Distribution distribution, const Philox& key, int64_t fir
     }
   }
   if (distribution == kPoisson) {
-    poisson_lanes(key, a, next, value);
+    draw_poisson_lanes(key, a, next, value);
   } else {
-    gamma_lanes(key, shape, next, value, ok);
+    draw_gamma_lanes(key, shape, next, value, ok);
     for (int j = 0; j < LANES; ++j) scale[j] = ok[j] ? CYNET_MUL(value[j], scale[j]) : 0.0;
     if (distribution == kGamma)
       for (int j = 0; j < LANES; ++j) value[j] = scale[j];
-    else poisson_lanes(key, scale, next, value);
+    else draw_poisson_lanes(key, scale, next, value);
   }
   for (int64_t j = 0; j < n; ++j) out[j] = static_cast<C>(value[j]);
   for (int64_t j = 0; j < n; ++j) {
@@ -226,7 +227,8 @@ inline void store(T* out, const Source* values, int64_t n, bool add) {
 // Draws elements [first, first + n) of an array; n <= CHUNK, and first is a multiple of CHUNK. C is
 // the type of the arithmetic: float for narrow floats and float32.
 template <typename T, typename C>
-void fill_chunk(const Draw& d, const Philox& key, int64_t first, int64_t n, T* out, bool add) {
+void fill_chunk(const DrawRequest& d, const Philox& key, int64_t first, int64_t n, T* out,
+                bool add) {
   C buffer[CHUNK];
   const bool direct = std::is_same<T, C>::value && !add;
   C* values = direct ? reinterpret_cast<C*>(out) : buffer;
@@ -236,7 +238,7 @@ void fill_chunk(const Draw& d, const Philox& key, int64_t first, int64_t n, T* o
   if (d.distribution == kExponential) standard_exponential(key, first, n, values);
   if (standard) {
     for (int64_t i = 0; i < n;) {
-      const Parameters p(d, first + i);
+      const ElementParameters p(d, first + i);
       const int64_t end = std::min(n, p.end - first);
       scale_and_shift<T>(d.distribution, static_cast<C>(p.a), static_cast<C>(p.b), values + i,
                          end - i);
@@ -245,11 +247,11 @@ void fill_chunk(const Draw& d, const Philox& key, int64_t first, int64_t n, T* o
   } else {
     const Distribution distribution = static_cast<Distribution>(d.distribution);
     double a[LANES], b[LANES];
-    Parameters p(d, first);
+    ElementParameters p(d, first);
     for (int64_t i = 0; i < n; i += LANES) {
       const int64_t count = std::min<int64_t>(LANES, n - i);
       for (int64_t j = 0; j < LANES; ++j) {
-        if (j < count && first + i + j >= p.end) p = Parameters(d, first + i + j);
+        if (j < count && first + i + j >= p.end) p = ElementParameters(d, first + i + j);
         a[j] = p.a;
         b[j] = p.b;
       }
@@ -267,8 +269,8 @@ void fill_chunk(const Draw& d, const Philox& key, int64_t first, int64_t n, T* o
 }
 
 template <typename T>
-void integer_chunk(const Philox& key, int64_t low, uint64_t range, int64_t first, int64_t n, T* out,
-                   bool add) {
+void fill_integer_chunk(const Philox& key, int64_t low, uint64_t range, int64_t first, int64_t n,
+                        T* out, bool add) {
   int64_t values[CHUNK];
   for_pieces<2 * LANES>(first, n, values, [&](uint64_t block, int64_t* to) {
     const PhiloxBlocks words(key, block);

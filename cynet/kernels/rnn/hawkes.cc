@@ -52,7 +52,7 @@ void advance_mark(const Hawkes<T>& h, int64_t n, int64_t k, HawkesMark* m, doubl
 
 // Returns the log likelihood of sample n; `found` (marks) gets the final states and derivatives.
 template <typename T>
-double hawkes_sample(const Hawkes<T>& h, int64_t n, HawkesMark* found) {
+double hawkes_likelihood(const Hawkes<T>& h, int64_t n, HawkesMark* found) {
   double ll = 0, time = 0;
   for (int64_t k = 0; k < h.marks; ++k)
     found[k] = {0, static_cast<double>(h.state[n * h.marks + k]), 0, 1, 0, 0, 0, 0};
@@ -100,7 +100,7 @@ int64_t hawkes_workspace_bytes(const Args& args) {
 
 // Computes the marks of all samples in the workspace; nullptr if the run has failed.
 template <typename T>
-HawkesMark* hawkes_marks(const Args& args, const Hawkes<T>& h) {
+HawkesMark* compute_hawkes_marks(const Args& args, const Hawkes<T>& h) {
   HawkesMark* found = static_cast<HawkesMark*>(args.space);
   double* ll = reinterpret_cast<double*>(found + h.samples * h.marks);
   const int64_t wrong = first_invalid_sample(h);
@@ -109,13 +109,13 @@ HawkesMark* hawkes_marks(const Args& args, const Hawkes<T>& h) {
     return nullptr;
   }
   parallel_for(args.threads, h.samples, [&](int64_t begin, int64_t end) {
-    for (int64_t n = begin; n < end; ++n) ll[n] = hawkes_sample(h, n, found + n * h.marks);
+    for (int64_t n = begin; n < end; ++n) ll[n] = hawkes_likelihood(h, n, found + n * h.marks);
   });
   return found;
 }
 
 template <typename T>
-void put_rounded(const Args& args, int k, int64_t i, double value) {
+void write_rounded(const Args& args, int k, int64_t i, double value) {
   if (!args.wanted[k]) return;
   T& to = args.output<T>(k)[i];
   to = static_cast<T>(value) + (args.add[k] ? to : 0);
@@ -125,18 +125,18 @@ void put_rounded(const Args& args, int k, int64_t i, double value) {
 template <typename T>
 void hawkesll(const Args& args) {
   const Hawkes<T> h = make_hawkes<T>(args, 0);
-  const HawkesMark* found = hawkes_marks(args, h);
+  const HawkesMark* found = compute_hawkes_marks(args, h);
   if (!found) return;
   const double* ll = reinterpret_cast<const double*>(found + h.samples * h.marks);
-  for (int64_t i = 0; i < h.samples; ++i) put_rounded<T>(args, 0, i, ll[i]);
-  for (int64_t i = 0; i < h.samples * h.marks; ++i) put_rounded<T>(args, 1, i, found[i].s);
+  for (int64_t i = 0; i < h.samples; ++i) write_rounded<T>(args, 0, i, ll[i]);
+  for (int64_t i = 0; i < h.samples * h.marks; ++i) write_rounded<T>(args, 1, i, found[i].s);
 }
 
 // out: gradients of lda, alpha, beta and state by those of the two outputs, in[0] and in[1]
 template <typename T>
 void hawkesll_grad(const Args& args) {
   const Hawkes<T> h = make_hawkes<T>(args, 2);
-  const HawkesMark* found = hawkes_marks(args, h);
+  const HawkesMark* found = compute_hawkes_marks(args, h);
   if (!found) return;
   const T *dll = args.input<T>(0), *dstates = args.input<T>(1);
   for (int64_t k = 0; k < h.marks; ++k) {
@@ -146,11 +146,11 @@ void hawkesll_grad(const Args& args) {
       const double g = dll ? dll[n] : 0, of_state = dstates ? dstates[i] : 0;
       alpha += g * found[i].alpha;
       beta += g * found[i].beta + of_state * found[i].s_beta;
-      put_rounded<T>(args, 0, i, g * found[i].lda);
-      put_rounded<T>(args, 3, i, g * found[i].start + of_state * found[i].s_start);
+      write_rounded<T>(args, 0, i, g * found[i].lda);
+      write_rounded<T>(args, 3, i, g * found[i].start + of_state * found[i].s_start);
     }
-    put_rounded<T>(args, 1, k, alpha);
-    put_rounded<T>(args, 2, k, beta);
+    write_rounded<T>(args, 1, k, alpha);
+    write_rounded<T>(args, 2, k, beta);
   }
 }
 }  // namespace

@@ -14,7 +14,7 @@ namespace cynet {
 
 enum RecurrentMode { RNN_RELU, RNN_TANH, LSTM, GRU };
 
-inline int64_t gates_of(int mode) { return mode == LSTM ? 4 : mode == GRU ? 3 : 1; }
+inline int64_t gate_count(int mode) { return mode == LSTM ? 4 : mode == GRU ? 3 : 1; }
 
 typedef void (*Dgemm)(int, int, int64_t, int64_t, int64_t, double, const double*, int64_t,
                       const double*, int64_t, double, double*, int64_t);
@@ -63,7 +63,7 @@ struct Recurrence {
   bool wants_dh;
 
   // Indices in h and c of step t, and of the state before it.
-  int64_t slot(int64_t t) const { return reverse ? t : t + 1; }
+  int64_t state_index(int64_t t) const { return reverse ? t : t + 1; }
   int64_t previous_slot(int64_t t) const { return reverse ? t + 1 : t; }
   bool is_active(int64_t t, int64_t row) const { return !lengths || t < lengths[row]; }
 };

@@ -15,7 +15,7 @@ cdef extern from "rnn/recurrent.h" namespace "cynet" nogil:
     void cpp_backward "cynet::recurrent_backward"(int level, int threads,
                                                   const Recurrence& r) noexcept
     bint cpp_first "cynet::is_first_step_skippable"(int level, const Recurrence& r) noexcept
-    int64_t gates_of(int mode) noexcept
+    int64_t gate_count(int mode) noexcept
 
 
 cdef int64_t recurrent_packed_size(Recurrence* r) noexcept nogil:
@@ -30,7 +30,7 @@ cdef void recurrent_pack(Recurrence* r, bint backward, void* to) noexcept nogil:
 
 
 cdef int _thread_count(const Recurrence* r) noexcept nogil:
-    return threads_for(r.steps * r.batch * r.hidden * r.hidden * gates_of(r.mode) // 8)
+    return threads_for(r.steps * r.batch * r.hidden * r.hidden * gate_count(r.mode) // 8)
 
 
 cdef void recurrent_forward(Recurrence* r) noexcept nogil:

@@ -6,7 +6,7 @@
 
 // ----- products with packed weights
 
-inline int64_t packed_floats(int64_t k, int64_t n) { return k * vectors_of(n) * LANES; }
+inline int64_t packed_floats(int64_t k, int64_t n) { return k * vector_count(n) * LANES; }
 
 // Packs b, (k, n) or (n, k) where `transposed`, into panels in the order in which
 // multiply_packed() reads them.
@@ -14,7 +14,7 @@ inline void pack_matrix(const float* b, int64_t b_row, bool transposed, int64_t 
                         float* to) {
   for (int64_t first = 0; first < k; first += DEPTH) {
     const int64_t depth = std::min(DEPTH, k - first);
-    for_panels(0, vectors_of(n), n, WIDTH, [&](int64_t j, int64_t end) {
+    for_panels(0, vector_count(n), n, WIDTH, [&](int64_t j, int64_t end) {
       if (transposed) pack_transposed(b + j * b_row + first, b_row, depth, end - j, 1, 0, to);
       else pack_lines(b + first * b_row + j, b_row, depth, end - j, to);
       to += packed_floats(depth, end - j);
@@ -27,15 +27,15 @@ inline void multiply_packed(const Recurrence& r, bool, const float* a, int64_t a
                             const float* packed, const float*, int64_t k, int64_t n, float* c,
                             int64_t c_row, bool add) {
   if (r.products) return r.products->multiply_packed(a, a_row, m, packed, k, n, c, c_row, add);
-  const Term term = {0, 0};
-  const Target target = {0, 0, 1};
+  const TermOffsets term = {0, 0};
+  const ResultPart target = {0, 0, 1};
   for (int64_t row = 0; row < m; row += BLOCK) {
     const float* panel = packed;
     const int64_t last = std::min(BLOCK, m - row);
     for (int64_t first = 0; first < k; first += DEPTH) {
       const int64_t depth = std::min(DEPTH, k - first);
-      const Job job = {a + row * a_row + first, a_row, depth, c_row, false, add || first > 0};
-      for_panels(0, vectors_of(n), n, WIDTH, [&](int64_t j, int64_t end) {
+      const TileJob job = {a + row * a_row + first, a_row, depth, c_row, false, add || first > 0};
+      for_panels(0, vector_count(n), n, WIDTH, [&](int64_t j, int64_t end) {
         compute_rows<true>(job, panel, end - j, target, &term, c + row * c_row + j, nullptr, 0,
                            last);
         panel += packed_floats(depth, end - j);
@@ -57,7 +57,7 @@ inline int64_t part_size(const Recurrence& r, int64_t k, int64_t n) {
 }
 
 inline int64_t packed_size(const Recurrence& r, bool backward) {
-  const int64_t hidden = r.hidden, n = gates_of(r.mode) * hidden, state = r.state;
+  const int64_t hidden = r.hidden, n = gate_count(r.mode) * hidden, state = r.state;
   if (backward) return part_size(r, n, state) + (r.projection ? part_size(r, state, hidden) : 0);
   if (r.mode == GRU) return part_size(r, hidden, 2 * hidden) + part_size(r, hidden, hidden);
   return part_size(r, state, n) + (r.projection ? part_size(r, hidden, state) : 0);
@@ -66,7 +66,7 @@ inline int64_t packed_size(const Recurrence& r, bool backward) {
 inline void pack_weights(const Recurrence& r, bool backward, void* to) {
   if (r.wide) return;
   const auto pack = r.products ? r.products->pack : &pack_matrix;
-  const int64_t hidden = r.hidden, n = gates_of(r.mode) * hidden, state = r.state;
+  const int64_t hidden = r.hidden, n = gate_count(r.mode) * hidden, state = r.state;
   const float* b = static_cast<const float*>(r.weight);
   const float* projection = static_cast<const float*>(r.projection);
   float* packed = static_cast<float*>(to);
@@ -107,7 +107,7 @@ inline bool is_first_step_zero(const Recurrence& r, const T* y, int64_t n) {
 // True if the first step adds nothing to the gradient of the recurrent weights.
 template <typename T>
 inline bool is_first_gradient_zero(const Recurrence& r) {
-  const int64_t size = r.batch * gates_of(r.mode) * r.hidden;
+  const int64_t size = r.batch * gate_count(r.mode) * r.hidden;
   const T* sums = static_cast<const T*>(r.dgates_h) + (r.reverse ? (r.steps - 1) * size : 0);
   return is_first_step_zero(r, sums, size);
 }
@@ -131,7 +131,7 @@ struct CellClipping {
 };
 
 template <bool CLIP, typename T>
-inline void lstm_gates(const Recurrence& r, T* gates, const T* c_before, T* c, T* h) {
+inline void compute_lstm_gates(const Recurrence& r, T* gates, const T* c_before, T* c, T* h) {
   const int64_t n = r.hidden;
   const CellClipping<CLIP, T> cells(r);
   T *in = gates, *forget = gates + n, *cell = gates + 2 * n, *out = gates + 3 * n;
@@ -152,7 +152,7 @@ inline void lstm_gates(const Recurrence& r, T* gates, const T* c_before, T* c, T
 }
 
 template <typename T>
-inline void gru_gates(const Recurrence& r, T* gates, T* product, const T* h_before, T* h) {
+inline void compute_gru_gates(const Recurrence& r, T* gates, T* product, const T* h_before, T* h) {
   const int64_t n = r.hidden;
   const T* bias = static_cast<const T*>(r.bias_n);
   T *reset = gates, *update = gates + n, *fresh = gates + 2 * n;
@@ -169,7 +169,7 @@ inline void gru_gates(const Recurrence& r, T* gates, T* product, const T* h_befo
 }
 
 template <typename T>
-inline void plain_gates(const Recurrence& r, const T* sums, T* h) {
+inline void compute_plain_gates(const Recurrence& r, const T* sums, T* h) {
   if (r.mode == RNN_RELU) {
     for (int64_t j = 0; j < r.hidden; ++j) h[j] = sums[j] < 0 ? T(0) : sums[j];
   } else {
@@ -190,13 +190,14 @@ inline void put_or_add(const T* h, T* y, int64_t n, bool add) {
 // Computes all steps of the sequences begin .. end.
 template <typename T>
 inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
-  const int64_t n = r.hidden, m = r.state, width = gates_of(r.mode) * n, rows = end - begin;
+  const int64_t n = r.hidden, m = r.state, width = gate_count(r.mode) * n, rows = end - begin;
   const T *weight = static_cast<const T*>(r.weight), *packed = static_cast<const T*>(r.packed);
   const T* projection = static_cast<const T*>(r.projection);
   T *all_h = static_cast<T*>(r.h), *all_c = static_cast<T*>(r.c);
   for (int64_t step = 0; step < r.steps; ++step) {
     const int64_t t = r.reverse ? r.steps - 1 - step : step, first = t * r.batch + begin;
-    const int64_t from = r.previous_slot(t) * r.batch + begin, to = r.slot(t) * r.batch + begin;
+    const int64_t from = r.previous_slot(t) * r.batch + begin,
+                  to = r.state_index(t) * r.batch + begin;
     T* gates = static_cast<T*>(r.gates) + first * width;
     T* product = r.mode == GRU ? static_cast<T*>(r.n) + first * n : nullptr;
     T* full = projection ? static_cast<T*>(r.full) + first * n : nullptr;
@@ -223,13 +224,13 @@ inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
         if (r.mode == LSTM)
           std::memcpy(all_c + (to + i) * n, all_c + (from + i) * n, n * sizeof(T));
       } else if (r.mode == LSTM) {
-        (r.clip ? lstm_gates<true, T> : lstm_gates<false, T>)(r, gates + i * width,
-                                                              all_c + (from + i) * n,
-                                                              all_c + (to + i) * n, h);
+        (r.clip ? compute_lstm_gates<true, T>
+                : compute_lstm_gates<false, T>)(r, gates + i * width, all_c + (from + i) * n,
+                                                all_c + (to + i) * n, h);
       } else if (r.mode == GRU) {
-        gru_gates(r, gates + i * width, product + i * n, all_h + (from + i) * m, h);
+        compute_gru_gates(r, gates + i * width, product + i * n, all_h + (from + i) * m, h);
       } else {
-        plain_gates(r, gates + i * width, h);
+        compute_plain_gates(r, gates + i * width, h);
       }
       if (!projection) finish(i, active);
     }
@@ -298,7 +299,7 @@ inline void prefetch_all(const T* p, int64_t n) {
 
 template <typename T>
 inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
-  const int64_t n = r.hidden, m = r.state, width = gates_of(r.mode) * n, rows = end - begin;
+  const int64_t n = r.hidden, m = r.state, width = gate_count(r.mode) * n, rows = end - begin;
   const T *weight = static_cast<const T*>(r.weight), *packed = static_cast<const T*>(r.packed);
   const T* projection = static_cast<const T*>(r.projection);
   const T *all_h = static_cast<const T*>(r.h), *all_c = static_cast<const T*>(r.c);
@@ -308,7 +309,8 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
   const bool add = r.mode == GRU || r.lengths;
   for (int64_t step = 0; step < r.steps; ++step) {
     const int64_t t = r.reverse ? step : r.steps - 1 - step, first = t * r.batch + begin;
-    const int64_t from = r.previous_slot(t) * r.batch + begin, to = r.slot(t) * r.batch + begin;
+    const int64_t from = r.previous_slot(t) * r.batch + begin,
+                  to = r.state_index(t) * r.batch + begin;
     const T* gates = static_cast<const T*>(r.gates) + first * width;
     T* sums = static_cast<T*>(r.dgates) + first * width;
     T* sums_h = static_cast<T*>(r.dgates_h) + first * width;

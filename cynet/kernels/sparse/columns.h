@@ -15,8 +15,8 @@ enum { COLUMN_SAMPLES = 1024 };
 
 // The bounds (threads + 1) of column ranges with about equal numbers of elements, from a sample.
 template <typename Index>
-std::vector<int64_t> column_ranges(int threads, const Index* indices, int64_t count,
-                                   int64_t columns) {
+std::vector<int64_t> sample_column_ranges(int threads, const Index* indices, int64_t count,
+                                          int64_t columns) {
   std::vector<int64_t> begin(threads + 1, 0), sample;
   begin[threads] = columns;
   if (threads < 2 || !count) return begin;

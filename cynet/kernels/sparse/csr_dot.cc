@@ -118,7 +118,7 @@ int64_t csr_row_at(const Index* indptr, int64_t rows, int64_t place) {
 }
 
 template <typename T, typename Index>
-void csr_dot_of(const Args& args) {
+void csr_dot_indexed(const Args& args) {
   const CsrDot& p = args.as<CsrDot>();
   const Index* indptr = args.input<Index>(2);
   const CsrSource<T, Index> from = {args.input<T>(0), args.input<T>(3), args.input<Index>(1),
@@ -134,7 +134,7 @@ void csr_dot_of(const Args& args) {
 
 template <typename T>
 void csr_dot(const Args& args) {
-  args.in[1]->dtype == I32 ? csr_dot_of<T, int32_t>(args) : csr_dot_of<T, int64_t>(args);
+  args.in[1]->dtype == I32 ? csr_dot_indexed<T, int32_t>(args) : csr_dot_indexed<T, int64_t>(args);
 }
 }
 #endif

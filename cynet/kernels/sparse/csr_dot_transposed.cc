@@ -38,14 +38,14 @@ void scatter_row(const T* data, const Index* indices, int64_t begin, int64_t end
 }
 
 template <typename T, typename Index>
-void csr_dot_transposed_of(const Args& args) {
+void csr_dot_transposed_indexed(const Args& args) {
   const CsrDotTransposed& p = args.as<CsrDotTransposed>();
   const T *data = args.input<T>(0), *rhs = args.input<T>(3);
   const Index *indices = args.input<Index>(1), *indptr = args.input<Index>(2);
   T* out = args.output<T>(0);
   const int64_t count = indptr[p.rows], width = p.width;
   const int threads = args.threads_of((count + p.columns) * (width + 4));
-  const std::vector<int64_t> ranges = column_ranges(threads, indices, count, p.columns);
+  const std::vector<int64_t> ranges = sample_column_ranges(threads, indices, count, p.columns);
   for_parts(threads, [&](int64_t part) {
     const int64_t low = ranges[part], high = ranges[part + 1];
     if (!args.add[0]) std::fill(out + low * width, out + high * width, T(0));
@@ -58,8 +58,8 @@ void csr_dot_transposed_of(const Args& args) {
 
 template <typename T>
 void csr_dot_transposed(const Args& args) {
-  args.in[1]->dtype == I32 ? csr_dot_transposed_of<T, int32_t>(args)
-                           : csr_dot_transposed_of<T, int64_t>(args);
+  args.in[1]->dtype == I32 ? csr_dot_transposed_indexed<T, int32_t>(args)
+                           : csr_dot_transposed_indexed<T, int64_t>(args);
 }
 }
 #endif

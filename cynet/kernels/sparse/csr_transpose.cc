@@ -14,7 +14,8 @@ void csr_transpose(const Args& args) {
   const T *indices = args.input<T>(0), *indptr = args.input<T>(1);
   T *to_indices = args.output<T>(0), *to_indptr = args.output<T>(1), *order = args.output<T>(2);
   const int threads = args.threads_of(2 * indptr[p.rows] + p.columns);
-  const std::vector<int64_t> ranges = column_ranges(threads, indices, indptr[p.rows], p.columns);
+  const std::vector<int64_t> ranges =
+      sample_column_ranges(threads, indices, indptr[p.rows], p.columns);
   std::vector<int64_t> before(threads + 1, 0);  // number of elements before each column range
   // to_indptr[j + 1]: count of column j, then its start, and after filling its end
   for_parts(threads, [&](int64_t part) {

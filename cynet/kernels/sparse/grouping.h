@@ -15,8 +15,7 @@ struct IndexedNumber {
 };
 
 // Sorts numbers of [0, maximum] with their positions; equal numbers stay in order. A radix sort.
-inline std::vector<IndexedNumber> sorted_numbers(const int64_t* numbers, int64_t n,
-                                                 int64_t maximum) {
+inline std::vector<IndexedNumber> sort_numbers(const int64_t* numbers, int64_t n, int64_t maximum) {
   std::vector<IndexedNumber> from(n), to(n);
   for (int64_t k = 0; k < n; ++k) from[k] = {numbers[k], k};
   const int64_t digits = int64_t(1) << DIGIT_BITS;
@@ -42,7 +41,7 @@ inline int64_t group_numbers(const int64_t* numbers, int64_t n, int64_t* order, 
                              int64_t* rows, int64_t* starts) {
   int64_t maximum = 0, count = 0;
   for (int64_t k = 0; k < n; ++k) maximum = numbers[k] > maximum ? numbers[k] : maximum;
-  const std::vector<IndexedNumber> sorted = sorted_numbers(numbers, n, maximum);
+  const std::vector<IndexedNumber> sorted = sort_numbers(numbers, n, maximum);
   for (int64_t k = 0; k < n; ++k) {
     if (!k || sorted[k].number != sorted[k - 1].number) {
       rows[count] = sorted[k].number;

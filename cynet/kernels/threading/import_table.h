@@ -16,7 +16,7 @@
 
 namespace cynet {
 
-struct Import {
+struct ImportEntry {
   const char* name;
   void* function;
 };
@@ -48,8 +48,8 @@ static bool starts_with(const char* name, const char* prefix) {
 // Rebinds the imports of a library (a handle) whose names begin with one of `prefixes` (two).
 // Returns the name that `imports` lacks, or "" if all are there, or NULL if it is impossible;
 // nothing has changed then.
-static const char* rebind(void* handle, const char* const* prefixes, const Import* imports,
-                          size_t n_imports) {
+static const char* rebind_imports(void* handle, const char* const* prefixes,
+                                  const ImportEntry* imports, size_t n_imports) {
   struct link_map* map = nullptr;
   if (dlinfo(handle, RTLD_DI_LINKMAP, &map)) return nullptr;
   const Elf64_Sym* symbols = nullptr;
@@ -84,7 +84,9 @@ static const char* rebind(void* handle, const char* const* prefixes, const Impor
 
 #else
 
-static const char* rebind(void*, const char* const*, const Import*, size_t) { return nullptr; }
+static const char* rebind_imports(void*, const char* const*, const ImportEntry*, size_t) {
+  return nullptr;
+}
 
 #endif
 

@@ -46,7 +46,7 @@ static void enter_region(int part, int parts, bool has_team) {
   regions_within[++depth] = {part, parts, has_team, 0, 0, 0, 0, 0};
 }
 
-static void openmp_part(void*, int part, int parts) {
+static void run_openmp_part(void*, int part, int parts) {
   enter_region(part, parts, true);
   openmp_team.body(openmp_team.data);
   --depth;
@@ -73,7 +73,7 @@ static int openmp_threads() {
 }
 
 // Makes regions of the calling thread single-threaded if `alone`, until the next call.
-static inline void run_single_threaded(bool alone) { max_threads = alone ? 1 : MAX_SHARES; }
+static inline void set_single_threaded(bool alone) { max_threads = alone ? 1 : MAX_SHARES; }
 
 extern "C" {
 
@@ -84,7 +84,7 @@ static void openmp_start(void (*body)(void*), void* data, unsigned parts) {
     openmp_team.body = body, openmp_team.data = data;
     openmp_team.arrived.store(0);
     const int n = static_cast<int>(parts);
-    fill_slot(team.slots[0], n, n, openmp_part, nullptr);
+    fill_slot(team.slots[0], n, n, run_openmp_part, nullptr);
     open_shares(team.slots[0]);
     inside = true;
   }
@@ -162,7 +162,7 @@ static void openmp_loop_end() {}
 }  // extern "C"
 
 // The functions that a library compiled by GCC for OpenMP may import.
-static const Import openmp_functions[] = {
+static const ImportEntry openmp_functions[] = {
     {"GOMP_parallel_start", reinterpret_cast<void*>(openmp_start)},
     {"GOMP_parallel_end", reinterpret_cast<void*>(openmp_end)},
     {"GOMP_parallel", reinterpret_cast<void*>(openmp_parallel)},
@@ -176,11 +176,11 @@ static const Import openmp_functions[] = {
     {"omp_in_parallel", reinterpret_cast<void*>(openmp_in_parallel)},
 };
 
-// Lets a library's regions run on the team. Returns the result of `rebind`.
+// Lets a library's regions run on the team. Returns the result of `rebind_imports`.
 static inline const char* lend_team(void* library) {
   static const char* const prefixes[] = {"GOMP_", "omp_"};
-  return rebind(library, prefixes, openmp_functions,
-                sizeof(openmp_functions) / sizeof(openmp_functions[0]));
+  return rebind_imports(library, prefixes, openmp_functions,
+                        sizeof(openmp_functions) / sizeof(openmp_functions[0]));
 }
 
 // ---- forks

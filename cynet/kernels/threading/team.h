@@ -35,7 +35,7 @@ constexpr int64_t WAIT_NS = 200000;  // a caller spins this long for the end of 
 constexpr int64_t BRIEF_NS = 20000;  // WAIT_NS where other programs' threads use the cores
 constexpr int64_t STOLEN_NS = 100000;  // a spinning thread that misses this much had no core
 // maximum gained time that is offset against losses
-constexpr int64_t CREDIT_NS = 4000000;
+constexpr int64_t CREDIT_NS = 4000000;  // maximum gained time that counts against losses
 constexpr int64_t LOSS_NS = 1000000;  // loss beyond the credit after which the team pauses
 constexpr int64_t MAX_PAUSE_FACTOR = 64;  // maximum pause in multiples of the loss: costs 1.5 %
 constexpr int64_t MAX_PAUSE_NS = 1000000000;  // longest pause of a team that cost time
@@ -362,7 +362,7 @@ static void forget_team() {
 }
 
 static inline bool is_in_share() { return inside; }
-static inline void set_limit(int threads) { team.limit.store(threads); }
+static inline void set_thread_limit(int threads) { team.limit.store(threads); }
 
 // True if a helper is awake and can take a share at once.
 static inline bool is_team_awake() {

@@ -70,18 +70,18 @@ static const UpdateRow update_table[] = {
     CYNET_UPDATE(hold, HOST_ONLY),
 };
 
-static const UpdateRow* row_of_rule(const char* name) {
+static const UpdateRow* find_update_row(const char* name) {
   for (const UpdateRow& row : update_table)
     if (std::strcmp(row.name, name) == 0) return &row;
   return nullptr;
 }
 
 bool rule_skips_zero_gradients(const char* name) {
-  const UpdateRow* row = row_of_rule(name);
+  const UpdateRow* row = find_update_row(name);
   return row && row->rests;
 }
 
-const char* update_rule(size_t i, int* states, int* gpu) {
+const char* update_rule_name(size_t i, int* states, int* gpu) {
   if (i >= sizeof(update_table) / sizeof(update_table[0])) return nullptr;
   *states = update_table[i].states, *gpu = update_table[i].gpu;
   return update_table[i].name;
@@ -91,7 +91,7 @@ UpdateLoop find_update_loop(const char* name, int dtype, int master, int add, in
   const bool narrow = dtype == F16 || dtype == BF16;
   if (!narrow && (master || dtype > F64)) return nullptr;
   const int column = (dtype == BF16 ? 3 : dtype) + (master ? 2 : 0);
-  const UpdateRow* row = row_of_rule(name);
+  const UpdateRow* row = find_update_row(name);
   if (!row) return nullptr;
   const auto& loops = row->loop[add][column];
   return loops[level] ? loops[level] : loops[BASELINE];

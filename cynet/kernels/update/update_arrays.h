@@ -37,7 +37,7 @@ UpdateLoop find_update_loop(const char* name, int dtype, int master, int add, in
 // True if the rule does not change weights whose gradient is 0.
 bool rule_skips_zero_gradients(const char* name);
 // The name of rule i, or nullptr, and its number of states; gpu 1: on GPUs, 2: float32 masters.
-const char* update_rule(size_t i, int* states, int* gpu);
+const char* update_rule_name(size_t i, int* states, int* gpu);
 
 }  // namespace cynet
 

@@ -24,7 +24,7 @@ enum { FADES, HOLDS };
 // For each point: rows (times the width) and columns of its neighbours, their weights along each
 // axis, and the weights' derivatives; a neighbour outside has weight 0 and a position inside.
 template <typename T>
-struct Points {
+struct SamplePoints {
   int32_t row0[POINTS], row1[POINTS], col0[POINTS], col1[POINTS];
   T wy0[POINTS], wy1[POINTS], wx0[POINTS], wx1[POINTS];
   T dy0[POINTS], dy1[POINTS], dx0[POINTS], dx1[POINTS];
@@ -54,7 +54,8 @@ CYNET_XINLINE void axis_weights(T at, int32_t size, int32_t step, int32_t* i0, i
 
 // Computes the weights of point i of a block, at (y, x) of a plane.
 template <typename T, int OUTSIDE>
-CYNET_XINLINE void point_weights(Points<T>* p, int64_t i, T y, T x, int32_t height, int32_t width) {
+CYNET_XINLINE void point_weights(SamplePoints<T>* p, int64_t i, T y, T x, int32_t height,
+                                 int32_t width) {
   axis_weights<T, OUTSIDE>(y, height, width, p->row0 + i, p->row1 + i, p->wy0 + i, p->wy1 + i,
                            p->dy0 + i, p->dy1 + i);
   axis_weights<T, OUTSIDE>(x, width, 1, p->col0 + i, p->col1 + i, p->wx0 + i, p->wx1 + i,
@@ -69,30 +70,31 @@ CYNET_XINLINE T weigh(T weight, T value) {
 
 // The value at point i with weights (a0, a1) by rows and (b0, b1) by columns.
 template <typename T>
-CYNET_XINLINE T interpolate(const Points<T>& p, int64_t i, const T* plane, T a0, T a1, T b0, T b1) {
+CYNET_XINLINE T interpolate(const SamplePoints<T>& p, int64_t i, const T* plane, T a0, T a1, T b0,
+                            T b1) {
   const T upper = weigh(b0, plane[p.row0[i] + p.col0[i]]) + weigh(b1, plane[p.row0[i] + p.col1[i]]);
   const T lower = weigh(b0, plane[p.row1[i] + p.col0[i]]) + weigh(b1, plane[p.row1[i] + p.col1[i]]);
   return weigh(a0, upper) + weigh(a1, lower);
 }
 
 template <typename T>
-CYNET_XINLINE T value_at(const Points<T>& p, int64_t i, const T* plane) {
+CYNET_XINLINE T value_at(const SamplePoints<T>& p, int64_t i, const T* plane) {
   return interpolate(p, i, plane, p.wy0[i], p.wy1[i], p.wx0[i], p.wx1[i]);
 }
 
 // The derivatives of an interpolated value by the position.
 template <typename T>
-CYNET_XINLINE T derivative_y(const Points<T>& p, int64_t i, const T* plane) {
+CYNET_XINLINE T derivative_y(const SamplePoints<T>& p, int64_t i, const T* plane) {
   return interpolate(p, i, plane, p.dy0[i], p.dy1[i], p.wx0[i], p.wx1[i]);
 }
 template <typename T>
-CYNET_XINLINE T derivative_x(const Points<T>& p, int64_t i, const T* plane) {
+CYNET_XINLINE T derivative_x(const SamplePoints<T>& p, int64_t i, const T* plane) {
   return interpolate(p, i, plane, p.wy0[i], p.wy1[i], p.dx0[i], p.dx1[i]);
 }
 
 // Adds the gradient `g` of the value at point i to the plane.
 template <typename T>
-CYNET_XINLINE void add_gradient(const Points<T>& p, int64_t i, T g, T* plane) {
+CYNET_XINLINE void add_gradient(const SamplePoints<T>& p, int64_t i, T g, T* plane) {
   const T w00 = p.wy0[i] * p.wx0[i], w01 = p.wy0[i] * p.wx1[i];
   const T w10 = p.wy1[i] * p.wx0[i], w11 = p.wy1[i] * p.wx1[i];
   if (w00 > T(0)) plane[p.row0[i] + p.col0[i]] += w00 * g;
@@ -102,7 +104,7 @@ CYNET_XINLINE void add_gradient(const Points<T>& p, int64_t i, T g, T* plane) {
 }
 
 template <typename T>
-CYNET_XINLINE void put(T* out, T value, bool add) {
+CYNET_XINLINE void write_or_add(T* out, T value, bool add) {
   *out = add ? *out + value : value;
 }
 

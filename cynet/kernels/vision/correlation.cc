@@ -92,7 +92,7 @@ CYNET_NOINLINE void correlate_shift(const CorrelationShape& s, const T* a, const
                             padded_pixel(b + c * plane, h + down, w + right, s.height, s.width);
               total += gap < T(0) ? -gap : gap;
             }
-        put(y++, total / count, add);
+        write_or_add(y++, total / count, add);
       }
     return;
   }
@@ -117,7 +117,7 @@ CYNET_NOINLINE void correlate_shift(const CorrelationShape& s, const T* a, const
         for (int64_t w = left < w0 ? w0 : left; w < (left + s.kernel < w1 ? left + s.kernel : w1);
              ++w)
           total += sums[h * s.width + w];
-      put(y++, total / count, add);
+      write_or_add(y++, total / count, add);
     }
 }
 

@@ -31,18 +31,18 @@ struct DeformTile {
 
 namespace cynet {
 
-inline int64_t deform_blocks(int64_t n) { return (n + POINTS - 1) / POINTS; }
+inline int64_t deform_block_count(int64_t n) { return (n + POINTS - 1) / POINTS; }
 
 // columns = the samples of all channels, times the mask
 template <typename T>
-void deform_unroll(int threads, int level, const DeformShape* s, const T* data, const T* offset,
-                   const T* mask, T* columns, int64_t first, int64_t n) {
+void deform_sample_columns(int threads, int level, const DeformShape* s, const T* data,
+                           const T* offset, const T* mask, T* columns, int64_t first, int64_t n) {
   typedef void (*Loop)(const DeformShape&, const DeformTile<T>&, int64_t, int64_t);
   static const Loop fading[] = CYNET_AT_LEVELS(unroll_block<T, FADES>);
   static const Loop holding[] = CYNET_AT_LEVELS(unroll_block<T, HOLDS>);
   const DeformTile<T> tile = {data, offset, mask, columns, first, n};
   const Loop loop = (s->holds ? holding : fading)[level];
-  const int64_t blocks = deform_blocks(n);
+  const int64_t blocks = deform_block_count(n);
   parallel_for(threads, s->offset_groups * s->taps * blocks, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) loop(*s, tile, k / blocks, k % blocks * POINTS);
   });
@@ -50,11 +50,11 @@ void deform_unroll(int threads, int level, const DeformShape* s, const T* data, 
 
 // dx (channels, in_size) += the gradient of the columns, `tile.columns`
 template <typename T>
-void deform_data(int threads, int level, const DeformShape* s, const T* offset, const T* mask,
-                 const T* columns, int64_t first, int64_t n, T* dx) {
+void deform_data_grad(int threads, int level, const DeformShape* s, const T* offset, const T* mask,
+                      const T* columns, int64_t first, int64_t n, T* dx) {
   typedef void (*Loop)(const DeformShape&, const DeformTile<T>&, T*, int64_t, int64_t);
-  static const Loop fading[] = CYNET_AT_LEVELS(spread_channels<T, FADES>);
-  static const Loop holding[] = CYNET_AT_LEVELS(spread_channels<T, HOLDS>);
+  static const Loop fading[] = CYNET_AT_LEVELS(add_channel_gradients<T, FADES>);
+  static const Loop holding[] = CYNET_AT_LEVELS(add_channel_gradients<T, HOLDS>);
   const DeformTile<T> tile = {nullptr, offset, mask, const_cast<T*>(columns), first, n};
   const Loop loop = (s->holds ? holding : fading)[level];
   const int64_t each = s->channels / s->offset_groups;
@@ -67,16 +67,16 @@ void deform_data(int threads, int level, const DeformShape* s, const T* offset, 
 
 // doffset and dmask (or NULL) (+)= the gradients of sample positions and of mask factors
 template <typename T>
-void deform_offset(int threads, int level, const DeformShape* s, const T* data, const T* offset,
-                   const T* mask, const T* columns, int64_t first, int64_t n, T* doffset, T* dmask,
-                   bool add_offset, bool add_mask) {
+void deform_offset_grad(int threads, int level, const DeformShape* s, const T* data,
+                        const T* offset, const T* mask, const T* columns, int64_t first, int64_t n,
+                        T* doffset, T* dmask, bool add_offset, bool add_mask) {
   typedef void (*Loop)(const DeformShape&, const DeformTile<T>&, T*, T*, bool, bool, int64_t,
                        int64_t);
   static const Loop fading[] = CYNET_AT_LEVELS(offset_grad_block<T, FADES>);
   static const Loop holding[] = CYNET_AT_LEVELS(offset_grad_block<T, HOLDS>);
   const DeformTile<T> tile = {data, offset, mask, const_cast<T*>(columns), first, n};
   const Loop loop = (s->holds ? holding : fading)[level];
-  const int64_t blocks = deform_blocks(n);
+  const int64_t blocks = deform_block_count(n);
   parallel_for(threads, s->offset_groups * s->taps * blocks, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k)
       loop(*s, tile, doffset, dmask, add_offset, add_mask, k / blocks, k % blocks * POINTS);

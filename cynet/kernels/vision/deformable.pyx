@@ -16,15 +16,16 @@ from ..isa.dispatch cimport cpu_level
 from ..parallel cimport threads_for
 
 cdef extern from "vision/deformable.h" namespace "cynet" nogil:
-    void deform_unroll[T](int threads, int level, const DeformShape* s, const T* data,
-                          const T* offset, const T* mask, T* columns, int64_t first,
-                          int64_t n) noexcept
-    void deform_data[T](int threads, int level, const DeformShape* s, const T* offset,
-                        const T* mask, const T* columns, int64_t first, int64_t n, T* dx) noexcept
-    void deform_offset[T](int threads, int level, const DeformShape* s, const T* data,
-                          const T* offset, const T* mask, const T* columns, int64_t first,
-                          int64_t n, T* doffset, T* dmask, bint add_offset,
-                          bint add_mask) noexcept
+    void deform_sample_columns[T](int threads, int level, const DeformShape* s, const T* data,
+                                  const T* offset, const T* mask, T* columns, int64_t first,
+                                  int64_t n) noexcept
+    void deform_data_grad[T](int threads, int level, const DeformShape* s, const T* offset,
+                             const T* mask, const T* columns, int64_t first, int64_t n,
+                             T* dx) noexcept
+    void deform_offset_grad[T](int threads, int level, const DeformShape* s, const T* data,
+                               const T* offset, const T* mask, const T* columns, int64_t first,
+                               int64_t n, T* doffset, T* dmask, bint add_offset,
+                               bint add_mask) noexcept
 
 cdef enum:
     TILE_ELEMENTS = 1 << 19  # elements of one unrolled tile: two megabytes of floats
@@ -78,9 +79,10 @@ cdef void deform_forward(const DeformShape* shape, const floating* x, const floa
         for tile in range(tiles):
             first = tile * shape.tile
             n = min(shape.tile, shape.out_space - first)
-            deform_unroll(_thread_count(shape, n), cpu_level(), shape,
-                          x + image * shape.channels * shape.in_space, offset + image * 2 * shifts,
-                          mask + image * shifts if mask != NULL else mask, space, first, n)
+            deform_sample_columns(_thread_count(shape, n), cpu_level(), shape,
+                                  x + image * shape.channels * shape.in_space,
+                                  offset + image * 2 * shifts,
+                                  mask + image * shifts if mask != NULL else mask, space, first, n)
             for g in range(shape.groups):
                 _product(False, False, per_group, n, rows, w + g * per_group * rows, rows,
                          <const floating*>space + g * rows * n, n, <floating>(add or bias != NULL),
@@ -117,8 +119,8 @@ cdef void deform_backward(const DeformShape* shape, const floating* x, const flo
             threads = _thread_count(shape, n)
             part = dy + image * shape.filters * shape.out_space + first
             if dw != NULL:
-                deform_unroll(threads, cpu_level(), shape, x + image * pixels,
-                              offset + image * 2 * shifts, factor, space, first, n)
+                deform_sample_columns(threads, cpu_level(), shape, x + image * pixels,
+                                      offset + image * 2 * shifts, factor, space, first, n)
                 for g in range(shape.groups):
                     _product(False, True, per_group, rows, n,
                              part + g * per_group * shape.out_space, shape.out_space,
@@ -131,11 +133,11 @@ cdef void deform_backward(const DeformShape* shape, const floating* x, const flo
                          part + g * per_group * shape.out_space, shape.out_space, <floating>0,
                          space + g * rows * n, n)
             if dx != NULL:
-                deform_data(threads, cpu_level(), shape, offset + image * 2 * shifts, factor,
-                            <const floating*>space, first, n, dx + image * pixels)
+                deform_data_grad(threads, cpu_level(), shape, offset + image * 2 * shifts, factor,
+                                 <const floating*>space, first, n, dx + image * pixels)
             if doffset != NULL or dmask != NULL:
-                deform_offset(threads, cpu_level(), shape, x + image * pixels,
-                              offset + image * 2 * shifts, factor, <const floating*>space, first,
-                              n, doffset + image * 2 * shifts if doffset != NULL else doffset,
-                              dmask + image * shifts if dmask != NULL else dmask,
-                              grads.add[1], grads.add[2])
+                deform_offset_grad(threads, cpu_level(), shape, x + image * pixels,
+                                   offset + image * 2 * shifts, factor, <const floating*>space,
+                                   first, n, doffset + image * 2 * shifts if doffset != NULL else doffset,
+                                   dmask + image * shifts if dmask != NULL else dmask,
+                                   grads.add[1], grads.add[2])

@@ -2,8 +2,8 @@
 
 // Computes the sample points of tap `which` (group of offsets, then tap) for n positions from `at`.
 template <typename T, int OUTSIDE>
-CYNET_XINLINE int64_t deformed_points(const DeformShape& s, const DeformTile<T>& tile,
-                                      int64_t which, int64_t at, Points<T>* points) {
+CYNET_XINLINE int64_t locate_deformed_points(const DeformShape& s, const DeformTile<T>& tile,
+                                             int64_t which, int64_t at, SamplePoints<T>* points) {
   const int64_t n = at + POINTS < tile.n ? static_cast<int64_t>(POINTS) : tile.n - at;
   const int64_t tap = which % s.taps, width = s.out_size[1];
   const int64_t down = tap / s.kernel[1] * s.dilate[0] - s.pad[0];
@@ -26,8 +26,8 @@ CYNET_XINLINE int64_t deformed_points(const DeformShape& s, const DeformTile<T>&
 
 template <typename T, int OUTSIDE>
 void unroll_block(const DeformShape& s, const DeformTile<T>& tile, int64_t which, int64_t at) {
-  Points<T> points;
-  const int64_t n = deformed_points<T, OUTSIDE>(s, tile, which, at, &points);
+  SamplePoints<T> points;
+  const int64_t n = locate_deformed_points<T, OUTSIDE>(s, tile, which, at, &points);
   const int64_t each = s.channels / s.offset_groups, group = which / s.taps, tap = which % s.taps;
   const T* mask = tile.mask ? tile.mask + which * s.out_space + tile.first + at : nullptr;
   for (int64_t c = group * each; c < (group + 1) * each; ++c) {
@@ -43,14 +43,14 @@ void unroll_block(const DeformShape& s, const DeformTile<T>& tile, int64_t which
 
 // Adds the gradient of channels [c0, c1), which share one group of offsets.
 template <typename T, int OUTSIDE>
-void spread_channels(const DeformShape& s, const DeformTile<T>& tile, T* dx, int64_t c0,
-                     int64_t c1) {
-  Points<T> points;
+void add_channel_gradients(const DeformShape& s, const DeformTile<T>& tile, T* dx, int64_t c0,
+                           int64_t c1) {
+  SamplePoints<T> points;
   const int64_t group = c0 / (s.channels / s.offset_groups);
   for (int64_t tap = 0; tap < s.taps; ++tap)
     for (int64_t at = 0; at < tile.n; at += POINTS) {
       const int64_t which = group * s.taps + tap;
-      const int64_t n = deformed_points<T, OUTSIDE>(s, tile, which, at, &points);
+      const int64_t n = locate_deformed_points<T, OUTSIDE>(s, tile, which, at, &points);
       const T* mask = tile.mask ? tile.mask + which * s.out_space + tile.first + at : nullptr;
       for (int64_t c = c0; c < c1; ++c) {
         const T* g = tile.columns + (c * s.taps + tap) * tile.n + at;
@@ -63,9 +63,9 @@ void spread_channels(const DeformShape& s, const DeformTile<T>& tile, T* dx, int
 template <typename T, int OUTSIDE>
 void offset_grad_block(const DeformShape& s, const DeformTile<T>& tile, T* doffset, T* dmask,
                        bool add_offset, bool add_mask, int64_t which, int64_t at) {
-  Points<T> points;
+  SamplePoints<T> points;
   T along_y[POINTS] = {}, along_x[POINTS] = {}, factor[POINTS] = {};
-  const int64_t n = deformed_points<T, OUTSIDE>(s, tile, which, at, &points);
+  const int64_t n = locate_deformed_points<T, OUTSIDE>(s, tile, which, at, &points);
   const int64_t each = s.channels / s.offset_groups, group = which / s.taps, tap = which % s.taps;
   const int64_t place = which * s.out_space + tile.first + at;
   for (int64_t c = group * each; c < (group + 1) * each; ++c) {
@@ -80,12 +80,12 @@ void offset_grad_block(const DeformShape& s, const DeformTile<T>& tile, T* doffs
       for (int64_t i = 0; i < n; ++i) factor[i] += g[i] * value_at(points, i, x);
   }
   if (dmask)
-    for (int64_t i = 0; i < n; ++i) put(dmask + place + i, factor[i], add_mask);
+    for (int64_t i = 0; i < n; ++i) write_or_add(dmask + place + i, factor[i], add_mask);
   if (!doffset) return;
   T* dy = doffset + which * 2 * s.out_space + tile.first + at;
   for (int64_t i = 0; i < n; ++i) {
     const T by = tile.mask ? tile.mask[place + i] : T(1);
-    put(dy + i, along_y[i] * by, add_offset);
-    put(dy + s.out_space + i, along_x[i] * by, add_offset);
+    write_or_add(dy + i, along_y[i] * by, add_offset);
+    write_or_add(dy + s.out_space + i, along_x[i] * by, add_offset);
   }
 }

@@ -55,8 +55,8 @@ struct PsroiRegion {
   }
 
   // The pixels [first, last) of bin i along axis a.
-  void pixels(const PsroiShape& s, int a, int64_t i, int64_t size, int64_t* first,
-              int64_t* last) const {
+  void pixel_range(const PsroiShape& s, int a, int64_t i, int64_t size, int64_t* first,
+                   int64_t* last) const {
     const T each = length[a] / static_cast<T>(s.pooled);
     const T from = static_cast<T>(i) * each + start[a];
     const T to = static_cast<T>(i + 1) * each + start[a];
@@ -67,13 +67,13 @@ struct PsroiRegion {
 
 // Calls body(i, j, h0, h1, w0, w1) for each bin of a region.
 template <typename T, typename Body>
-void psroi_bins(const PsroiShape& s, const T* roi, const Body& body) {
+void for_psroi_bins(const PsroiShape& s, const T* roi, const Body& body) {
   const PsroiRegion<T> region(s, roi, T(0));
   int64_t h0, h1, w0, w1;
   for (int64_t i = 0; i < s.pooled; ++i) {
-    region.pixels(s, 0, i, s.height, &h0, &h1);
+    region.pixel_range(s, 0, i, s.height, &h0, &h1);
     for (int64_t j = 0; j < s.pooled; ++j) {
-      region.pixels(s, 1, j, s.width, &w0, &w1);
+      region.pixel_range(s, 1, j, s.width, &w0, &w1);
       body(i, j, h0, h1, w0, w1);
     }
   }
@@ -88,25 +88,27 @@ void psroi_pool(const Args& args) {
   if (!check_rois<T>(args, args.in[1], s.scale, s.batch)) return;
   parallel_for(args.threads, s.rois * s.dim, [&](int64_t begin, int64_t end) {
     for_images(begin, end, s.dim, [&](int64_t r, int64_t d0, int64_t d1) {
-      const int64_t image = image_of(rois + r * 5), plane = s.height * s.width;
+      const int64_t image = image_index(rois + r * 5), plane = s.height * s.width;
       const int64_t each = s.group * s.group * plane;
-      psroi_bins(s, rois + r * 5,
-                 [&](int64_t i, int64_t j, int64_t h0, int64_t h1, int64_t w0, int64_t w1) {
-                   const int64_t area = (h1 - h0) * (w1 - w0);
-                   const T* x = data + (image * s.channels + psroi_channel(s, d0, i, j)) * plane;
-                   for (int64_t d = d0; d < d1; ++d, x += each) {
-                     T total = T(0);
-                     if (image >= 0 && area > 0) {
-                       for (int64_t h = h0; h < h1; ++h) {
-                         T line = T(0);
-                         for (int64_t w = w0; w < w1; ++w) line += x[h * s.width + w];
-                         total += line;
+      for_psroi_bins(s, rois + r * 5,
+                     [&](int64_t i, int64_t j, int64_t h0, int64_t h1, int64_t w0, int64_t w1) {
+                       const int64_t area = (h1 - h0) * (w1 - w0);
+                       const T* x =
+                           data + (image * s.channels + psroi_channel(s, d0, i, j)) * plane;
+                       for (int64_t d = d0; d < d1; ++d, x += each) {
+                         T total = T(0);
+                         if (image >= 0 && area > 0) {
+                           for (int64_t h = h0; h < h1; ++h) {
+                             T line = T(0);
+                             for (int64_t w = w0; w < w1; ++w) line += x[h * s.width + w];
+                             total += line;
+                           }
+                           total /= static_cast<T>(area);
+                         }
+                         write_or_add(out + ((r * s.dim + d) * s.pooled + i) * s.pooled + j, total,
+                                      args.add[0]);
                        }
-                       total /= static_cast<T>(area);
-                     }
-                     put(out + ((r * s.dim + d) * s.pooled + i) * s.pooled + j, total, args.add[0]);
-                   }
-                 });
+                     });
     });
   });
 }
@@ -123,17 +125,18 @@ void psroi_pool_grad(const Args& args) {
     for_gradient_planes(
         begin, end, s.dim, each, dx, args.add[0], [&](int64_t image, int64_t d0, int64_t d1) {
           for (int64_t r = 0; r < s.rois; ++r) {
-            if (image_of(rois + r * 5) != image) continue;
-            psroi_bins(s, rois + r * 5,
-                       [&](int64_t i, int64_t j, int64_t h0, int64_t h1, int64_t w0, int64_t w1) {
-                         const T area = static_cast<T>((h1 - h0) * (w1 - w0));
-                         T* to = dx + (image * s.channels + psroi_channel(s, d0, i, j)) * plane;
-                         for (int64_t d = d0; d < d1; ++d, to += each) {
-                           const T g = dy[((r * s.dim + d) * s.pooled + i) * s.pooled + j] / area;
-                           for (int64_t h = h0; h < h1; ++h)
-                             for (int64_t w = w0; w < w1; ++w) to[h * s.width + w] += g;
-                         }
-                       });
+            if (image_index(rois + r * 5) != image) continue;
+            for_psroi_bins(
+                s, rois + r * 5,
+                [&](int64_t i, int64_t j, int64_t h0, int64_t h1, int64_t w0, int64_t w1) {
+                  const T area = static_cast<T>((h1 - h0) * (w1 - w0));
+                  T* to = dx + (image * s.channels + psroi_channel(s, d0, i, j)) * plane;
+                  for (int64_t d = d0; d < d1; ++d, to += each) {
+                    const T g = dy[((r * s.dim + d) * s.pooled + i) * s.pooled + j] / area;
+                    for (int64_t h = h0; h < h1; ++h)
+                      for (int64_t w = w0; w < w1; ++w) to[h * s.width + w] += g;
+                  }
+                });
           }
         });
   });
@@ -163,7 +166,7 @@ struct DeformedBin {
   }
 
   // Locates sample i along axis a: two neighbours and the weight of the second; false if outside.
-  bool sample(int a, int64_t i, int64_t size, int64_t* low, int64_t* high, T* weight) const {
+  bool locate_sample(int a, int64_t i, int64_t size, int64_t* low, int64_t* high, T* weight) const {
     T at = start[a] + static_cast<T>(i) * step[a];
     if (!(at >= T(-.5)) || at > static_cast<T>(size) - T(.5)) return false;
     at = std::min(std::max(at, T(0)), static_cast<T>(size - 1));
@@ -180,9 +183,9 @@ struct DeformedBin {
     int64_t n = 0, y0, y1, x0, x1;
     T by_y, by_x;
     for (int64_t i = 0; i < s.samples; ++i)
-      if (sample(0, i, s.height, &y0, &y1, &by_y))
+      if (locate_sample(0, i, s.height, &y0, &y1, &by_y))
         for (int64_t j = 0; j < s.samples; ++j)
-          if (sample(1, j, s.width, &x0, &x1, &by_x)) {
+          if (locate_sample(1, j, s.width, &x0, &x1, &by_x)) {
             body(y0 * s.width, y1 * s.width, by_y, x0, x1, by_x);
             ++n;
           }
@@ -201,7 +204,7 @@ void deformed_psroi_pool(const Args& args) {
   const int64_t of_class = s.dim / std::max<int64_t>(s.classes, 1);
   parallel_for(args.threads, s.rois * s.dim, [&](int64_t begin, int64_t end) {
     for_images(begin, end, s.dim, [&](int64_t r, int64_t d0, int64_t d1) {
-      const int64_t image = image_of(rois + r * 5);
+      const int64_t image = image_index(rois + r * 5);
       const PsroiRegion<T> region(s, rois + r * 5, T(.5));
       for (int64_t k = d0 * bins; k < d1 * bins; ++k) {
         const int64_t d = k / bins;
@@ -218,7 +221,7 @@ void deformed_psroi_pool(const Args& args) {
                         weigh(by_y, weigh(T(1) - by_x, x[r1 + c0]) + weigh(by_x, x[r1 + c1]));
                   });
         }
-        put(out + r * s.dim * bins + k, n ? total / static_cast<T>(n) : T(0), args.add[0]);
+        write_or_add(out + r * s.dim * bins + k, n ? total / static_cast<T>(n) : T(0), args.add[0]);
       }
     });
   });
@@ -235,7 +238,7 @@ void deformed_data_gradient(const Args& args, const PsroiShape& s) {
         begin, end, s.dim, s.group * s.group * plane, dx, args.add[0],
         [&](int64_t image, int64_t d0, int64_t d1) {
           for (int64_t r = 0; r < s.rois; ++r) {
-            if (image_of(rois + r * 5) != image) continue;
+            if (image_index(rois + r * 5) != image) continue;
             const PsroiRegion<T> region(s, rois + r * 5, T(.5));
             for (int64_t k = d0 * bins; k < d1 * bins; ++k) {
               const int64_t d = k / bins;
@@ -269,7 +272,7 @@ void deformed_trans_gradient(const Args& args, const PsroiShape& s) {
   parallel_for(args.threads, s.rois, [&](int64_t begin, int64_t end) {
     if (!args.add[1]) std::fill(dtrans + begin * shifts, dtrans + end * shifts, T(0));
     for (int64_t r = begin; r < end; ++r) {
-      const int64_t image = image_of(rois + r * 5);
+      const int64_t image = image_index(rois + r * 5);
       if (image < 0) continue;
       const PsroiRegion<T> region(s, rois + r * 5, T(.5));
       for (int64_t k = 0; k < s.dim * bins; ++k) {

@@ -84,7 +84,8 @@ void resize_plane(const ResizeShape& s, const ResizeSource* rows, const ResizeSo
     for (int64_t w = 0; w < s.in_size[1]; ++w) line[w] = rest * upper[w] + part * lower[w];
     for (int64_t j = 0; j < s.out_size[1]; ++j) {
       const T weight = static_cast<T>(columns[j].weight);
-      put(y++, (T(1) - weight) * line[columns[j].first] + weight * line[columns[j].last], add);
+      write_or_add(y++, (T(1) - weight) * line[columns[j].first] + weight * line[columns[j].last],
+                   add);
     }
   }
 }
@@ -126,7 +127,7 @@ void mean_plane(const ResizeShape& s, const ResizeSource* rows, const ResizeSour
       double total = 0;
       for (int64_t w = columns[j].first; w < columns[j].last; ++w) total += line[w];
       const int64_t area = (rows[i].last - rows[i].first) * (columns[j].last - columns[j].first);
-      put(y++, static_cast<T>(total / static_cast<double>(area)), add);
+      write_or_add(y++, static_cast<T>(total / static_cast<double>(area)), add);
     }
   }
 }

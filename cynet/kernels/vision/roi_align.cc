@@ -37,7 +37,7 @@ struct BinWeights {
 
 // A region's bins along both axes, and a row of sums for each of its rows of bins.
 template <typename T>
-struct RegionSpace {
+struct RegionScratch {
   BinWeights<T> y, x;
   T* sums;
 
@@ -47,7 +47,7 @@ struct RegionSpace {
     return (n + 63) / 64 * 64;
   }
 
-  RegionSpace(const RoiAlignShape& s, char* at) {
+  RegionScratch(const RoiAlignShape& s, char* at) {
     int64_t* ranges = reinterpret_cast<int64_t*>(at);
     y.first = ranges, y.last = ranges + s.pooled[0];
     x.first = y.last + s.pooled[0], x.last = x.first + s.pooled[1];
@@ -58,7 +58,7 @@ struct RegionSpace {
 };
 
 inline int64_t region_bytes(const RoiAlignShape& s, int dtype) {
-  return dtype == F64 ? RegionSpace<double>::bytes(s) : RegionSpace<float>::bytes(s);
+  return dtype == F64 ? RegionScratch<double>::bytes(s) : RegionScratch<float>::bytes(s);
 }
 inline int64_t roi_align_workspace_bytes(const Args& args) {
   const RoiAlignShape s(args, args.in[0], args.in[1], args.out[0]);
@@ -94,8 +94,8 @@ namespace {
 
 // Computes the weights of `bins` bins of length `each` from `start` on, of `samples` samples each.
 template <typename T>
-CYNET_XINLINE void bin_weights(T start, T each, int64_t samples, int64_t bins, int64_t size,
-                               BinWeights<T>* to) {
+CYNET_XINLINE void compute_bin_weights(T start, T each, int64_t samples, int64_t bins, int64_t size,
+                                       BinWeights<T>* to) {
   const T step = each / static_cast<T>(samples);
   for (int64_t b = 0; b < bins; ++b) {
     const T from = start + static_cast<T>(b) * each;
@@ -108,8 +108,8 @@ CYNET_XINLINE void bin_weights(T start, T each, int64_t samples, int64_t bins, i
     int64_t first = size, last = 0, low, high;
     T part;
     for (int64_t i = i0; i < i1; ++i) {
-      if (!neighbors_of(from + (static_cast<T>(i) + T(.5)) * each / static_cast<T>(samples), size,
-                        &low, &high, &part))
+      if (!find_neighbors(from + (static_cast<T>(i) + T(.5)) * each / static_cast<T>(samples), size,
+                          &low, &high, &part))
         continue;
       if (first > last) first = last = low;
       while (last <= high) weight[last++] = T(0);
@@ -123,7 +123,8 @@ CYNET_XINLINE void bin_weights(T start, T each, int64_t samples, int64_t bins, i
 
 // Computes the weights of a region; returns the number of samples of a bin.
 template <typename T>
-CYNET_XINLINE T region_weights(const RoiAlignShape& s, const T* roi, RegionSpace<T>* space) {
+CYNET_XINLINE T compute_region_weights(const RoiAlignShape& s, const T* roi,
+                                       RegionScratch<T>* space) {
   const T scale = static_cast<T>(s.scale), shift = s.aligned ? T(.5) : T(0);
   T start[2], length[2];
   int64_t samples[2];
@@ -134,16 +135,16 @@ CYNET_XINLINE T region_weights(const RoiAlignShape& s, const T* roi, RegionSpace
     const T each = length[a] / static_cast<T>(s.pooled[a]);
     samples[a] = s.ratio > 0 ? s.ratio : static_cast<int64_t>(std::ceil(each));
     if (samples[a] < 1) samples[a] = 1;
-    bin_weights(start[a], each, samples[a], s.pooled[a], a ? s.width : s.height,
-                a ? &space->x : &space->y);
+    compute_bin_weights(start[a], each, samples[a], s.pooled[a], a ? s.width : s.height,
+                        a ? &space->x : &space->y);
   }
   return static_cast<T>(samples[0]) * static_cast<T>(samples[1]);
 }
 
 // sums[x] = the rows of bin row i, weighted, for x of [x0, x1)
 template <typename T>
-CYNET_XINLINE void weighted_rows(const RoiAlignShape& s, const BinWeights<T>& y, int64_t i,
-                                 const T* plane, int64_t x0, int64_t x1, T* sums) {
+CYNET_XINLINE void sum_weighted_rows(const RoiAlignShape& s, const BinWeights<T>& y, int64_t i,
+                                     const T* plane, int64_t x0, int64_t x1, T* sums) {
   for (int64_t x = x0; x < x1; ++x) sums[x] = T(0);
   for (int64_t h = y.first[i]; h < y.last[i]; ++h) {
     const T weight = y.weight[i * s.height + h];
@@ -156,16 +157,17 @@ CYNET_XINLINE void weighted_rows(const RoiAlignShape& s, const BinWeights<T>& y,
 template <typename T>
 void align_region(const RoiAlignShape& s, const T* data, const T* rois, T* out, bool add, int64_t r,
                   int64_t c0, int64_t c1, char* scratch) {
-  RegionSpace<T> space(s, scratch);
+  RegionScratch<T> space(s, scratch);
   const T* roi = rois + r * 5;
-  const int64_t image = image_of(roi), bins = s.pooled[0] * s.pooled[1], plane = s.height * s.width;
+  const int64_t image = image_index(roi), bins = s.pooled[0] * s.pooled[1],
+                plane = s.height * s.width;
   const int64_t each = s.position_sensitive ? s.channels / bins : s.channels;
   T* y = out + (r * each + c0) * bins;
   if (image < 0) {
-    for (int64_t k = 0; k < (c1 - c0) * bins; ++k) put(y + k, T(0), add);
+    for (int64_t k = 0; k < (c1 - c0) * bins; ++k) write_or_add(y + k, T(0), add);
     return;
   }
-  const T count = region_weights(s, roi, &space);
+  const T count = compute_region_weights(s, roi, &space);
   int64_t x0 = s.width, x1 = 0;
   for (int64_t j = 0; j < s.pooled[1]; ++j) {
     if (space.x.first[j] == space.x.last[j]) continue;
@@ -175,17 +177,17 @@ void align_region(const RoiAlignShape& s, const T* data, const T* rois, T* out, 
   for (int64_t c = c0; c < c1; ++c)
     for (int64_t i = 0; i < s.pooled[0]; ++i) {
       const T* from = data + (image * s.channels + c) * plane;
-      if (!s.position_sensitive) weighted_rows(s, space.y, i, from, x0, x1, space.sums);
+      if (!s.position_sensitive) sum_weighted_rows(s, space.y, i, from, x0, x1, space.sums);
       for (int64_t j = 0; j < s.pooled[1]; ++j) {
         const int64_t first = space.x.first[j], last = space.x.last[j];
         if (s.position_sensitive) {
           from = data + (image * s.channels + c * bins + i * s.pooled[1] + j) * plane;
-          weighted_rows(s, space.y, i, from, first, last, space.sums);
+          sum_weighted_rows(s, space.y, i, from, first, last, space.sums);
         }
         T total = T(0);
         for (int64_t x = first; x < last; ++x)
           total += space.x.weight[j * s.width + x] * space.sums[x];
-        put(y++, total / count, add);
+        write_or_add(y++, total / count, add);
       }
     }
 }
@@ -205,11 +207,12 @@ CYNET_XINLINE void spread_rows(const RoiAlignShape& s, const BinWeights<T>& y, i
 template <typename T>
 void align_region_backward(const RoiAlignShape& s, const T* rois, const T* dy, T* dx, int64_t r,
                            int64_t c0, int64_t c1, char* scratch) {
-  RegionSpace<T> space(s, scratch);
+  RegionScratch<T> space(s, scratch);
   const T* roi = rois + r * 5;
-  const int64_t image = image_of(roi), bins = s.pooled[0] * s.pooled[1], plane = s.height * s.width;
+  const int64_t image = image_index(roi), bins = s.pooled[0] * s.pooled[1],
+                plane = s.height * s.width;
   const int64_t each = s.position_sensitive ? s.channels / bins : s.channels;
-  const T count = region_weights(s, roi, &space);
+  const T count = compute_region_weights(s, roi, &space);
   const T* g = dy + (r * each + c0) * bins;
   int64_t x0 = s.width, x1 = 0;
   for (int64_t j = 0; j < s.pooled[1]; ++j) {
@@ -243,7 +246,8 @@ template <typename T>
 void roi_align(const Args& args) {
   const RoiAlignShape s(args, args.in[0], args.in[1], args.out[0]);
   if (!check_aligned_rois<T>(args, s, args.in[1])) return;
-  const int64_t each = args.out[0]->shape[1], n = s.rois * each, scratch = RegionSpace<T>::bytes(s);
+  const int64_t each = args.out[0]->shape[1], n = s.rois * each,
+                scratch = RegionScratch<T>::bytes(s);
   const int64_t parts = args.threads < n ? args.threads : n;
   for_parts(parts, [&](int64_t part) {
     for_images(n * part / parts, n * (part + 1) / parts, each,
@@ -262,12 +266,12 @@ void roi_align_grad(const Args& args) {
   const T* rois = args.input<T>(1);
   // `group` planes are read by one channel of the output
   const int64_t each = args.in[0]->shape[1], group = s.channels / each, n = s.batch * each;
-  const int64_t parts = args.threads < n ? args.threads : n, scratch = RegionSpace<T>::bytes(s);
+  const int64_t parts = args.threads < n ? args.threads : n, scratch = RegionScratch<T>::bytes(s);
   for_parts(parts, [&](int64_t part) {
     for_gradient_planes(n * part / parts, n * (part + 1) / parts, each, group * s.height * s.width,
                         args.output<T>(0), args.add[0], [&](int64_t image, int64_t c0, int64_t c1) {
                           for (int64_t r = 0; r < s.rois; ++r)
-                            if (image_of(rois + r * 5) == image)
+                            if (image_index(rois + r * 5) == image)
                               align_region_backward(
                                   s, rois, args.input<T>(0), args.output<T>(0), r, c0, c1,
                                   static_cast<char*>(args.space) + part * scratch);

@@ -31,7 +31,7 @@ void roi_pool(const Args& args) {
   parallel_for(args.threads, s.rois * s.channels, [&](int64_t begin, int64_t end) {
     for_images(begin, end, s.channels, [&](int64_t r, int64_t c0, int64_t c1) {
       const T* roi = rois + r * 5;
-      const int64_t image = image_of(roi);
+      const int64_t image = image_index(roi);
       T at[4];
       for (int i = 0; i < 4; ++i) at[i] = std::round(roi[1 + i] * scale);
       for (int64_t bin = 0; bin < bins; ++bin) {
@@ -53,7 +53,7 @@ void roi_pool(const Args& args) {
               }
             }
           const int64_t k = (r * s.channels + c) * bins + bin;
-          if (out) put(out + k, maximum, args.add[0]);
+          if (out) write_or_add(out + k, maximum, args.add[0]);
           if (argmax) argmax[k] = static_cast<int32_t>(best) + (args.add[1] ? argmax[k] : 0);
         }
       }
@@ -74,7 +74,7 @@ void roi_pool_grad(const Args& args) {
     for_gradient_planes(begin, end, s.channels, plane, dx, add,
                         [=](int64_t image, int64_t c0, int64_t c1) {
                           for (int64_t r = 0; r < s.rois; ++r) {
-                            if (image_of(rois + r * 5) != image) continue;
+                            if (image_index(rois + r * 5) != image) continue;
                             for (int64_t c = c0; c < c1; ++c) {
                               T* to = dx + (image * s.channels + c) * plane;
                               const int32_t* place = argmax + (r * s.channels + c) * bins;

@@ -57,7 +57,7 @@ struct RoiShape {
 
 // The image index of a region; -1: no image, the output is 0.
 template <typename T>
-CYNET_XINLINE int64_t image_of(const T* roi) {
+CYNET_XINLINE int64_t image_index(const T* roi) {
   return roi[0] <= T(-1) ? -1 : static_cast<int64_t>(roi[0]);
 }
 
@@ -67,7 +67,7 @@ CYNET_XINLINE int64_t clamped(int64_t value, int64_t low, int64_t high) {
 
 // Locates a sample along an axis: two neighbours and the weight of the second; false if outside.
 template <typename T>
-CYNET_XINLINE bool neighbors_of(T at, int64_t size, int64_t* low, int64_t* high, T* part) {
+CYNET_XINLINE bool find_neighbors(T at, int64_t size, int64_t* low, int64_t* high, T* part) {
   if (!(at >= T(-1)) || at > static_cast<T>(size)) return false;
   if (at < T(0)) at = T(0);
   *low = static_cast<int64_t>(at);

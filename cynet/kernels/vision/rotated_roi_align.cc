@@ -10,7 +10,7 @@ CYNET_PARAMS(RotatedRoiParams, ROTATED_ROI_FIELDS)
 
 // A block of samples: four neighbours each, and their weights.
 template <typename T>
-struct Samples {
+struct SampleBlock {
   int32_t at[4][POINTS];
   T weight[4][POINTS];
   int64_t n;
@@ -50,7 +50,7 @@ struct RotatedRoi {
   }
 
   // The samples [*first, *last) along axis a of a bin from `from` on that may lie in the data.
-  void range(const RoiShape& s, int a, T from, int64_t* first, int64_t* last) const {
+  void sample_range(const RoiShape& s, int a, T from, int64_t* first, int64_t* last) const {
     double low = 0, high = 0;
     for (int corner = 0; corner < 4; ++corner) {
       const double y = (corner & 1 ? static_cast<double>(s.height) : -1.0) - middle[0];
@@ -69,7 +69,7 @@ struct RotatedRoi {
   // Calls body(samples, count) for blocks of the samples of bin (i, j) that lie in the data.
   template <typename Body>
   void for_bin_samples(const RoiShape& s, int64_t i, int64_t j, const Body& body) const {
-    Samples<T> block;
+    SampleBlock<T> block;
     block.n = 0;
     const T y0 = static_cast<T>(i) * each[0] - length[0] / T(2);
     const T x0 = static_cast<T>(j) * each[1] - length[1] / T(2);
@@ -78,17 +78,17 @@ struct RotatedRoi {
       first[0] = first[1] = 0;
       last[0] = samples[0], last[1] = samples[1];
     } else {
-      range(s, 0, y0, first, last);
-      range(s, 1, x0, first + 1, last + 1);
+      sample_range(s, 0, y0, first, last);
+      sample_range(s, 1, x0, first + 1, last + 1);
     }
     for (int64_t iy = first[0]; iy < last[0]; ++iy)
       for (int64_t ix = first[1]; ix < last[1]; ++ix) {
         const T yy = y0 + (static_cast<T>(iy) + T(.5)) * each[0] / static_cast<T>(samples[0]);
         const T xx = x0 + (static_cast<T>(ix) + T(.5)) * each[1] / static_cast<T>(samples[1]);
         T part[2];
-        if (!neighbors_of(yy * cosine - xx * sine + middle[0], s.height, low, high, part) ||
-            !neighbors_of(yy * sine + xx * cosine + middle[1], s.width, low + 1, high + 1,
-                          part + 1))
+        if (!find_neighbors(yy * cosine - xx * sine + middle[0], s.height, low, high, part) ||
+            !find_neighbors(yy * sine + xx * cosine + middle[1], s.width, low + 1, high + 1,
+                            part + 1))
           continue;
         for (int k = 0; k < 4; ++k) {
           const int64_t row = k & 2 ? high[0] : low[0], column = k & 1 ? high[1] : low[1];
@@ -117,15 +117,16 @@ void rotated_roi_align(const Args& args) {
   parallel_for(args.threads, s.rois * s.channels, [&](int64_t begin, int64_t end) {
     if (!args.add[0]) std::fill(out + begin * bins, out + end * bins, T(0));
     for_images(begin, end, s.channels, [&](int64_t r, int64_t c0, int64_t c1) {
-      const int64_t image = image_of(rois + r * 6);
+      const int64_t image = image_index(rois + r * 6);
       if (image < 0) return;
       const RotatedRoi<T> region(s, p.sampling_ratio, rois + r * 6);
       for (int64_t k = 0; k < bins; ++k)
-        region.for_bin_samples(s, k / s.pooled[1], k % s.pooled[1], [&](const Samples<T>& samples) {
-          for (int64_t c = c0; c < c1; ++c)
-            out[(r * s.channels + c) * bins + k] +=
-                samples.mean(data + (image * s.channels + c) * plane, region.count);
-        });
+        region.for_bin_samples(
+            s, k / s.pooled[1], k % s.pooled[1], [&](const SampleBlock<T>& samples) {
+              for (int64_t c = c0; c < c1; ++c)
+                out[(r * s.channels + c) * bins + k] +=
+                    samples.mean(data + (image * s.channels + c) * plane, region.count);
+            });
     });
   });
 }
@@ -143,11 +144,11 @@ void rotated_roi_align_grad(const Args& args) {
     for_gradient_planes(
         begin, end, s.channels, plane, dx, args.add[0], [&](int64_t image, int64_t c0, int64_t c1) {
           for (int64_t r = 0; r < s.rois; ++r) {
-            if (image_of(rois + r * 6) != image) continue;
+            if (image_index(rois + r * 6) != image) continue;
             const RotatedRoi<T> region(s, p.sampling_ratio, rois + r * 6);
             for (int64_t k = 0; k < bins; ++k)
               region.for_bin_samples(
-                  s, k / s.pooled[1], k % s.pooled[1], [&](const Samples<T>& samples) {
+                  s, k / s.pooled[1], k % s.pooled[1], [&](const SampleBlock<T>& samples) {
                     for (int64_t c = c0; c < c1; ++c)
                       samples.add_gradient(dx + (image * s.channels + c) * plane,
                                            dy[(r * s.channels + c) * bins + k] / region.count);

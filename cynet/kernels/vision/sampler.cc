@@ -59,9 +59,9 @@ CYNET_NOINLINE void affine_grid_gradient(int threads, const int64_t* shape, cons
         by_y += line * grid_coordinate<T>(i, height);
         by_one += line;
       }
-      put(dtheta + r * 3, static_cast<T>(by_x), add);
-      put(dtheta + r * 3 + 1, static_cast<T>(by_y), add);
-      put(dtheta + r * 3 + 2, static_cast<T>(by_one), add);
+      write_or_add(dtheta + r * 3, static_cast<T>(by_x), add);
+      write_or_add(dtheta + r * 3 + 1, static_cast<T>(by_y), add);
+      write_or_add(dtheta + r * 3 + 2, static_cast<T>(by_one), add);
     }
   });
 }
@@ -83,7 +83,7 @@ void add_flow_positions(const Args& args, bool backwards) {
       T* to = out + r * width;
       for (int64_t j = 0; j < width; ++j) {
         const T place = static_cast<T>(is_y ? row : j);
-        put(to + j, backwards ? from[j] * scale : (from[j] + place) * scale - T(1), add);
+        write_or_add(to + j, backwards ? from[j] * scale : (from[j] + place) * scale - T(1), add);
       }
     }
   });
@@ -144,8 +144,8 @@ namespace {
 
 // Computes points [first, first + n) of one image's grid (2, points): x, then y, in [-1, 1].
 template <typename T>
-CYNET_XINLINE void grid_points(const SamplerShape& s, const T* grid, int64_t first, int64_t n,
-                               Points<T>* points) {
+CYNET_XINLINE void locate_grid_points(const SamplerShape& s, const T* grid, int64_t first,
+                                      int64_t n, SamplePoints<T>* points) {
   const int32_t height = static_cast<int32_t>(s.height), width = static_cast<int32_t>(s.width);
   const T wide = static_cast<T>(width - 1) / T(2), high = static_cast<T>(height - 1) / T(2);
   const T* x = grid + first;
@@ -164,10 +164,10 @@ CYNET_XINLINE int64_t locate_block(const SamplerShape& s, int64_t block, int64_t
 template <typename T>
 void sample_block(const SamplerShape& s, const T* data, const T* grid, T* out, bool add,
                   int64_t block) {
-  Points<T> points;
+  SamplePoints<T> points;
   int64_t image, first;
   const int64_t n = locate_block(s, block, &image, &first), plane = s.height * s.width;
-  grid_points(s, grid + image * 2 * s.points, first, n, &points);
+  locate_grid_points(s, grid + image * 2 * s.points, first, n, &points);
   for (int64_t c = image * s.channels; c < (image + 1) * s.channels; ++c) {
     const T* x = data + c * plane;
     T* y = out + c * s.points + first;
@@ -181,9 +181,9 @@ void sample_block(const SamplerShape& s, const T* data, const T* grid, T* out, b
 
 // Computes dx for planes [first_plane, last_plane) of one image.
 template <typename T>
-void sample_data_planes(const SamplerShape& s, const T* grid, const T* dy, T* dx, bool add,
-                        int64_t image, int64_t first_plane, int64_t last_plane) {
-  Points<T> points;
+void data_gradient_planes(const SamplerShape& s, const T* grid, const T* dy, T* dx, bool add,
+                          int64_t image, int64_t first_plane, int64_t last_plane) {
+  SamplePoints<T> points;
   const int64_t plane = s.height * s.width;
   T* planes = dx + image * s.channels * plane;
   if (!add)
@@ -191,7 +191,7 @@ void sample_data_planes(const SamplerShape& s, const T* grid, const T* dy, T* dx
                 static_cast<size_t>((last_plane - first_plane) * plane) * sizeof(T));
   for (int64_t first = 0; first < s.points; first += POINTS) {
     const int64_t n = first + POINTS < s.points ? static_cast<int64_t>(POINTS) : s.points - first;
-    grid_points(s, grid + image * 2 * s.points, first, n, &points);
+    locate_grid_points(s, grid + image * 2 * s.points, first, n, &points);
     for (int64_t c = first_plane; c < last_plane; ++c) {
       const T* g = dy + (image * s.channels + c) * s.points + first;
       for (int64_t i = 0; i < n; ++i) add_gradient(points, i, g[i], planes + c * plane);
@@ -200,13 +200,13 @@ void sample_data_planes(const SamplerShape& s, const T* grid, const T* dy, T* dx
 }
 
 template <typename T>
-void sample_grid_block(const SamplerShape& s, const T* data, const T* grid, const T* dy, T* dgrid,
-                       bool add, int64_t block) {
-  Points<T> points;
+void grid_gradient_block(const SamplerShape& s, const T* data, const T* grid, const T* dy, T* dgrid,
+                         bool add, int64_t block) {
+  SamplePoints<T> points;
   T along_x[POINTS] = {}, along_y[POINTS] = {};
   int64_t image, first;
   const int64_t n = locate_block(s, block, &image, &first), plane = s.height * s.width;
-  grid_points(s, grid + image * 2 * s.points, first, n, &points);
+  locate_grid_points(s, grid + image * 2 * s.points, first, n, &points);
   for (int64_t c = image * s.channels; c < (image + 1) * s.channels; ++c) {
     const T* x = data + c * plane;
     const T* g = dy + c * s.points + first;
@@ -218,8 +218,8 @@ void sample_grid_block(const SamplerShape& s, const T* data, const T* grid, cons
   const T wide = static_cast<T>(s.width - 1) / T(2), high = static_cast<T>(s.height - 1) / T(2);
   T* out = dgrid + image * 2 * s.points + first;
   for (int64_t i = 0; i < n; ++i) {
-    put(out + i, along_x[i] * wide, add);
-    put(out + s.points + i, along_y[i] * high, add);
+    write_or_add(out + i, along_x[i] * wide, add);
+    write_or_add(out + s.points + i, along_y[i] * high, add);
   }
 }
 
@@ -235,7 +235,7 @@ void sample_data_gradient(int threads, const SamplerShape& s, const T* grid, con
                           bool add) {
   parallel_for(threads, s.batch * s.channels, [&](int64_t begin, int64_t end) {
     for_images(begin, end, s.channels, [&](int64_t image, int64_t first, int64_t last) {
-      sample_data_planes(s, grid, dy, dx, add, image, first, last);
+      data_gradient_planes(s, grid, dy, dx, add, image, first, last);
     });
   });
 }
@@ -245,7 +245,7 @@ void sample_grid_gradient(int threads, const SamplerShape& s, const T* data, con
                           const T* dy, T* dgrid, bool add) {
   parallel_for(threads, s.batch * s.blocks(), [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block)
-      sample_grid_block(s, data, grid, dy, dgrid, add, block);
+      grid_gradient_block(s, data, grid, dy, dgrid, add, block);
   });
 }
 

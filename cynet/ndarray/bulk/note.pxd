@@ -18,6 +18,6 @@ from ..._ndarray cimport NDArrayBase
 from .._resolve cimport Call
 
 # Add a call on `arrays` that writes `out` to the program; False if the caller has to run it.
-cdef bint add_call(Call call, PyObject** arrays, NDArrayBase out) except -1
+cdef bint defer_call(Call call, PyObject** arrays, NDArrayBase out) except -1
 # Add a copy of all of `source` to `out`; False if the caller has to run it.
-cdef bint add_copy(NDArrayBase source, NDArrayBase out) except -1
+cdef bint defer_copy(NDArrayBase source, NDArrayBase out) except -1

@@ -10,13 +10,13 @@ from ..._storage cimport free as storage_free
 from ..._typedefs cimport TBlob, dtype_size, kBool, kCPU
 from ...engine cimport deferred
 from ...engine.deferred cimport deferred_call_limit, store_mask, variable_bit
-from ...engine.trace cimport begin_time, IMPERATIVE
+from ...engine.trace cimport now_if_traced, IMPERATIVE
 from ...kernels.elementwise.elementwise cimport Kernel
 from ...kernels.table cimport find_unary
 from ...operator._elementwise cimport IN_DATA, NUMBER, ElementwiseOperator, NativeLoop
 from .program cimport (
     MAX_ARRAYS, MAX_LINES, MIN_COLUMNS, ONE_COLUMN, ONE_ELEMENT, ONE_ROW, WHOLE_ARRAY, BulkArray,
-    BulkLine, Program, push_program, pushed_programs, written_arrays)
+    BulkLine, BulkProgram, push_program, pushed_programs, written_arrays)
 from .._resolve cimport Call
 
 import os
@@ -30,25 +30,25 @@ cdef extern from *:
     bint pushes_here "cynet_pushes"  # this thread pushes the noted program
 
 cdef dict _copy_operators = {}           # dtype -> operator that copies
-cdef Program program
-cdef bint _is_disabled = _engine.is_naive(_engine.default_engine())
+cdef BulkProgram program  # the noted calls
+cdef bint _is_disabled = _engine.is_naive(_engine.default_engine())  # nothing is noted
 
 
 # --- adding calls ---------------------------------------------------------------------------------
-cdef bint add_call(Call call, PyObject** arrays, NDArrayBase out) except -1:
+cdef bint defer_call(Call call, PyObject** arrays, NDArrayBase out) except -1:
     if (call.state == NULL or call.dev_type != kCPU or call.n_out != 1 or call.n_aux
             or call.n_in > MAX_INPUTS
             or not isinstance(<object>call.state.op, ElementwiseOperator)):
         return False
-    return _note_call(<ElementwiseOperator><object>call.state.op, arrays, call.n_in, out)
+    return _defer_op(<ElementwiseOperator><object>call.state.op, arrays, call.n_in, out)
 
 
-cdef bint add_copy(NDArrayBase source, NDArrayBase out) except -1:
+cdef bint defer_copy(NDArrayBase source, NDArrayBase out) except -1:
     cdef PyObject* arrays[1]
     if source.chunk == out.chunk or source.blob.size != out.blob.size:
         return False
     arrays[0] = <PyObject*>source
-    return _note_call(_copy_operator(out.blob.dtype), arrays, 1, out)
+    return _defer_op(_copy_operator(out.blob.dtype), arrays, 1, out)
 
 
 cdef ElementwiseOperator _copy_operator(int dtype):
@@ -63,16 +63,16 @@ cdef ElementwiseOperator _copy_operator(int dtype):
     return op
 
 
-cdef bint _note_call(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBase out) except -1:
+cdef bint _defer_op(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBase out) except -1:
     cdef int64_t columns = 0
     cdef int kind[MAX_INPUTS]
     cdef int place[MAX_INPUTS]
     cdef int i, target
-    if (deferred_call_limit() < 2 or _is_disabled or begin_time(IMPERATIVE)
-            or op.forward_loops.empty() or not _is_allowed(out, &out.blob)):
+    if (deferred_call_limit() < 2 or _is_disabled or now_if_traced(IMPERATIVE)
+            or op.forward_loops.empty() or not _is_deferrable(out, &out.blob)):
         return False
     for i in range(n):
-        if not _is_allowed(<NDArrayBase>arrays[i], &out.blob):
+        if not _is_deferrable(<NDArrayBase>arrays[i], &out.blob):
             return False
         kind[i] = _broadcast_kind(&(<NDArrayBase>arrays[i]).blob, &out.blob, &columns)
         if kind[i] < 0:
@@ -81,7 +81,7 @@ cdef bint _note_call(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBa
         _free_unused_blocks()
     # A flush may let other threads add calls, so the checks are repeated.
     while not (_fits_program(&out.blob, columns, op, n) and _share_no_bytes(arrays, kind, n, out)):
-        flush()
+        flush_program()
     if program.n_calls == 0:
         program.count, program.dtype, program.columns = out.blob.size, out.blob.dtype, 0
         program.shares = False
@@ -90,10 +90,10 @@ cdef bint _note_call(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBa
     for i in range(n):
         place[i] = _add_array(<NDArrayBase>arrays[i], kind[i], False)
     target = _add_array(out, WHOLE_ARRAY, True)
-    _add_lines(op, place, target)
+    _add_loop_lines(op, place, target)
     program.n_calls += 1
     if program.n_calls >= deferred_call_limit():
-        flush()
+        flush_program()
     return True
 
 
@@ -109,7 +109,7 @@ cdef int _free_unused_blocks() noexcept:
     return 0
 
 
-cdef inline bint _is_allowed(NDArrayBase array, const TBlob* out) noexcept:
+cdef inline bint _is_deferrable(NDArrayBase array, const TBlob* out) noexcept:
     # False for an exposed array, whose memory others may write while the program waits.
     return (array.blob.dtype == out.dtype and out.dtype != kBool and array.blob.size > 0
             and array.blob.dev_type == kCPU and array.chunk.owner == NULL
@@ -153,12 +153,12 @@ cdef inline bint _share_no_bytes(PyObject** arrays, int* kind, int n, NDArrayBas
     # True if no array of the program shares bytes with another array of which one is written.
     cdef int i
     for i in range(n):
-        if not _shares_no_bytes(<NDArrayBase>arrays[i], kind[i], False):
+        if not _is_free_of_overlap(<NDArrayBase>arrays[i], kind[i], False):
             return False
-    return _shares_no_bytes(out, WHOLE_ARRAY, True)
+    return _is_free_of_overlap(out, WHOLE_ARRAY, True)
 
 
-cdef inline bint _shares_no_bytes(NDArrayBase array, int kind, bint writes) noexcept:
+cdef inline bint _is_free_of_overlap(NDArrayBase array, int kind, bint writes) noexcept:
     cdef const BulkArray* each
     cdef int i
     if not variable_bit(array.chunk.var) & deferred.deferred_mask:
@@ -166,7 +166,7 @@ cdef inline bint _shares_no_bytes(NDArrayBase array, int kind, bint writes) noex
     for i in range(program.n_arrays):
         each = &program.arrays[i]
         if each.chunk == array.chunk:
-            if _is_operand(each, array, kind):
+            if _is_same_operand(each, array, kind):
                 if writes and each.counted:  # the earlier write is relied on
                     return False
             elif writes or each.writes:
@@ -174,7 +174,7 @@ cdef inline bint _shares_no_bytes(NDArrayBase array, int kind, bint writes) noex
     return True
 
 
-cdef inline bint _is_operand(const BulkArray* noted, NDArrayBase array, int kind) noexcept:
+cdef inline bint _is_same_operand(const BulkArray* noted, NDArrayBase array, int kind) noexcept:
     return (noted.chunk == array.chunk and noted.data == array.blob.data
             and noted.size == array.blob.size and noted.kind == kind)
 
@@ -188,7 +188,7 @@ cdef int _add_array(NDArrayBase array, int kind, bint writes) noexcept:
         for i in range(program.n_arrays):
             if program.arrays[i].chunk == array.chunk:
                 program.shares = True
-            if _is_operand(&program.arrays[i], array, kind):
+            if _is_same_operand(&program.arrays[i], array, kind):
                 found = i
                 break
     if found < 0:
@@ -207,7 +207,7 @@ cdef int _add_array(NDArrayBase array, int kind, bint writes) noexcept:
     return found
 
 
-cdef int _add_lines(ElementwiseOperator op, int* place, int target) noexcept:
+cdef int _add_loop_lines(ElementwiseOperator op, int* place, int target) noexcept:
     cdef const NativeLoop* loop
     cdef BulkLine* line
     cdef size_t k
@@ -229,17 +229,17 @@ cdef int _add_lines(ElementwiseOperator op, int* place, int target) noexcept:
 
 
 # --- flushing -------------------------------------------------------------------------------------
-cdef int flush() except -1:
+cdef int flush_program() except -1:
     global pushes_here
     pushes_here = True
     try:
         return push_program(&program)
     finally:
         pushes_here = False
-        _set_masks()
+        _set_deferred_masks()
 
 
-cdef int _set_masks() noexcept:
+cdef int _set_deferred_masks() noexcept:
     # Compute the masks of variables in the program; a wait for one of them runs the program.
     cdef uint64_t noted = 0, writes = 0
     cdef int i
@@ -260,7 +260,7 @@ cdef int _flush_noted(void* var, bint reads) except -1 nogil:
         for i in range(program.n_arrays):
             if var == NULL or program.arrays[i].var == var and (
                     reads or program.arrays[i].writes):
-                return flush()
+                return flush_program()
     return 0
 
 
@@ -271,7 +271,7 @@ cdef int _count_noted_write(void* var) except -1:
         each = &program.arrays[i]
         if each.var == var and each.writes:
             if each.writes > 1:  # a late input splits the writes
-                flush()
+                flush_program()
                 return 0
             each.counted = True
             return 1
@@ -288,7 +288,7 @@ def bulk_counts():
 
 def flush_before_fork():
     """Push the noted calls before a fork, so that the child has their results."""
-    flush()
+    flush_program()
 
 
 if hasattr(os, "register_at_fork"):

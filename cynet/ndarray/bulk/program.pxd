@@ -12,7 +12,7 @@ cdef enum:
     MIN_COLUMNS = 16  # of rows; loops over shorter ones are too slow
 
 cdef enum BroadcastKind:     # how an array broadcasts to the outputs
-    WHOLE_ARRAY = 0
+    WHOLE_ARRAY = 0  # as many elements as the outputs
     ONE_ELEMENT = 1         # one element, for all
     ONE_ROW = 2     # one row, for all rows
     ONE_COLUMN = 3    # one element for each row
@@ -47,7 +47,7 @@ cdef struct BulkLine:
     bint more        # the line adds to the result of the line before
     char number[8]
 
-cdef struct Program:
+cdef struct BulkProgram:
     int n_calls, n_arrays, n_lines
     bint shares      # two arrays have one variable
     int dtype
@@ -59,4 +59,4 @@ cdef struct Program:
 cdef long pushed_programs  # number of programs that were pushed so far
 cdef long written_arrays   # number of arrays that pushed programs wrote
 # Push it. It is empty before the GIL may be let go of: what other threads note then stays.
-cdef int push_program(Program* program) except -1
+cdef int push_program(BulkProgram* program) except -1

@@ -64,7 +64,7 @@ cdef void _free(void* arg) noexcept nogil:
 
 
 # --- from lines to loops --------------------------------------------------------------------------
-cdef int _find_live_lines(Program* program, int begin, int end, bint together) noexcept:
+cdef int _find_live_lines(BulkProgram* program, int begin, int end, bint together) noexcept:
     # Find the arrays that are used outside, and the lines that compute them; others get no reads.
     cdef BulkArray* each
     cdef BulkLine* line
@@ -88,7 +88,7 @@ cdef int _find_live_lines(Program* program, int begin, int end, bint together) n
     return n
 
 
-cdef int _assign_registers(Program* program, int begin, int end) noexcept:
+cdef int _assign_registers(BulkProgram* program, int begin, int end) noexcept:
     # Assign registers and return how many are used; an array without one stays in memory.
     cdef BulkArray* each
     cdef BulkLine* line
@@ -117,7 +117,7 @@ cdef int _assign_registers(Program* program, int begin, int end) noexcept:
     return most
 
 
-cdef int _allocate_arrays(Program* program, int element) except -1:
+cdef int _allocate_arrays(BulkProgram* program, int element) except -1:
     # Give memory to arrays that nobody holds (note.pyx took their blocks) and that found no
     # register.
     cdef BulkArray* each
@@ -143,7 +143,7 @@ cdef int _set_operand(FusedOperand* operand, BulkArray* each, int64_t columns,
     return each.kind in (ONE_ROW, ONE_COLUMN)
 
 
-cdef BulkTask* _make_task(Program* program, int begin, int end, bint together) except? NULL:
+cdef BulkTask* _make_task(BulkProgram* program, int begin, int end, bint together) except? NULL:
     # The task of lines `begin` to `end`; NULL if nothing uses their results.
     cdef int element = <int>dtype_size(program.dtype)
     cdef int n = _find_live_lines(program, begin, end, together), steps = 0, most, i, k, j
@@ -169,7 +169,7 @@ cdef BulkTask* _make_task(Program* program, int begin, int end, bint together) e
     except BaseException:
         c_free(task)
         raise
-    _list_arrays(program, task, element)
+    _list_task_arrays(program, task, element)
     chain = &task.chain
     chain.columns = program.columns if program.columns else program.count
     chain.rows = program.count // chain.columns
@@ -203,7 +203,7 @@ cdef BulkTask* _make_task(Program* program, int begin, int end, bint together) e
     return task
 
 
-cdef int _list_arrays(Program* program, BulkTask* task, int element) noexcept:
+cdef int _list_task_arrays(BulkProgram* program, BulkTask* task, int element) noexcept:
     # List the task's arrays and their variables, written arrays first.
     cdef BulkArray* each
     cdef int i, n = 0, n_vars = 0
@@ -238,7 +238,7 @@ cdef bint _is_listed(VarHandle* vars, int n, VarHandle var) noexcept:
 
 
 # --- pushing --------------------------------------------------------------------------------------
-cdef bint _can_run_together(Program* program) noexcept:
+cdef bint _can_run_together(BulkProgram* program) noexcept:
     # True if all results wait for the same inputs: a failure or a late input affects all outputs of
     # a function.
     cdef BulkArray* each
@@ -248,7 +248,7 @@ cdef bint _can_run_together(Program* program) noexcept:
     for i in range(program.n_arrays):
         each = &program.arrays[i]
         each.waits = 0
-        if not each.fresh and not _engine.is_settled(each.var):
+        if not each.fresh and not _engine.is_readable(each.var):
             each.waits = <uint64_t>1 << i
             all_of_them |= each.waits
     if all_of_them == 0:
@@ -265,7 +265,7 @@ cdef bint _can_run_together(Program* program) noexcept:
     return True
 
 
-cdef int push_program(Program* program) except -1:
+cdef int push_program(BulkProgram* program) except -1:
     cdef BulkTask* tasks[MAX_LINES]
     cdef Chunk* held[MAX_ARRAYS]
     cdef int n_held = program.n_arrays, n_tasks = 0, n_lines = program.n_lines, begin, end, i, flags

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from ...typing import BinaryFunction, Operand
 
-_NUMBER_TYPES = (int, float, np.generic)
+_NUMBER_TYPES = (int, float, np.generic)  # types of scalars
 _MAX_POWER_BITS = 1_000_000  # maximum bits of a power of two ints
 
 
 def _binary_function(name: str, numbers: Callable[..., Any], doc: str) -> BinaryFunction:
     """A function that dispatches on which operands are arrays to the operators of `name`."""
     row = BINARY[name]
-    call = LegacySlot(name, *row.operators).call
+    call = LegacySlot(name, *row.operators).apply_or_none
 
     def function(lhs, rhs):
         out = call(lhs, rhs)

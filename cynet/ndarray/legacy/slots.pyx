@@ -6,8 +6,8 @@ from ..._core.sparse_kind cimport refuse_sparse
 from ..._ndarray cimport NDArrayBase, blob_shape, same_shape
 from ..._typedefs cimport kBfloat16, kBool, kInt8, kInt32, kInt64, kUint8
 from ...operator._base cimport OpEntry
-from .._arithmetic cimport Slot
-from .._resolve cimport Call, matches, resolve
+from .._arithmetic cimport OpSlot
+from .._resolve cimport Call, matches, resolve_call
 from .._resolve cimport with_scalar as another_scalar
 from .._tape cimport CallNode
 
@@ -29,7 +29,7 @@ cdef bint _is_mask(NDArrayBase item):
         type(entry) is CallNode and (<CallNode>entry).call.entry.name in COMPARISONS)
 
 
-cdef object _mask_index(NDArrayBase array, NDArrayBase item):
+cdef object _mask_or_index(NDArrayBase array, NDArrayBase item):
     cdef int dtype = item.blob.dtype
     if dtype == kBool:
         return item.asnumpy()
@@ -66,7 +66,7 @@ def key_with_masks(NDArrayBase array, object key):
     """
     if isinstance(key, NDArrayBase):
         refuse_sparse(key, "x[index]")
-        return _mask_index(array, key)
+        return _mask_or_index(array, key)
     if type(key) is tuple:
         for item in key:
             if isinstance(item, NDArrayBase):
@@ -86,8 +86,8 @@ cdef object _tuple_mask(NDArrayBase item):
 
 
 # --- operators ------------------------------------------------------------------------------------
-cdef class LegacySlot(Slot):
-    """A Slot with the rules of mx.nd."""
+cdef class LegacySlot(OpSlot):
+    """A OpSlot with the rules of mx.nd."""
 
     cdef bint compares, keeps_masks  # the result is a mask; it is one of two masks
     cdef bint subtracts
@@ -97,7 +97,7 @@ cdef class LegacySlot(Slot):
         self.compares, self.keeps_masks = names[0] in COMPARISONS, sign in ("*", "multiply")
         self.subtracts = sign == "-"
 
-    cdef NDArrayBase mark_mask(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
+    cdef NDArrayBase mark_array_result(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
         if self.compares or (self.keeps_masks and lhs.is_mask and rhs.is_mask):
             out.is_mask = True
         return out
@@ -120,7 +120,7 @@ cdef class LegacySlot(Slot):
             call = another_scalar(last, value)
         if call is not None:
             return call
-        return resolve(ND, entry, [array], (), {"scalar": value}, None)
+        return resolve_call(ND, entry, [array], (), {"scalar": value}, None)
 
     cdef object operand_from_numpy(self, NDArrayBase array, object other):
         # The other operand as an array of `array`'s dtype where it can be, or as a number if it has
@@ -142,7 +142,7 @@ cdef class QuotientSlot(LegacySlot):
 
     cdef Call scalar_call(self, Call last, object before, OpEntry entry, NDArrayBase array,
                           object value):
-        return Slot.scalar_call(self, last, before, entry, array, value)
+        return OpSlot.scalar_call(self, last, before, entry, array, value)
 
 
 cdef class BitSlot(LegacySlot):
@@ -156,14 +156,14 @@ cdef class BitSlot(LegacySlot):
         row = BINARY.get(name.replace("bitwise", "logical"))
         self.logical = None if row is None else row.broadcast
 
-    cdef object forward(self, NDArrayBase array, object other, NDArrayBase out):
-        found = self.combine(array, other, False)
+    cdef object apply(self, NDArrayBase array, object other, NDArrayBase out):
+        found = self.combine_operands(array, other, False)
         return found if out is None or found is NotImplemented else found.copyto(out)
 
-    cdef object backward(self, NDArrayBase array, object other):
-        return self.combine(array, other, True)
+    cdef object apply_reflected(self, NDArrayBase array, object other):
+        return self.combine_operands(array, other, True)
 
-    cdef object combine(self, NDArrayBase array, object other, bint is_reflected):
+    cdef object combine_operands(self, NDArrayBase array, object other, bint is_reflected):
         cdef NDArrayBase out
         refuse_sparse(array, f"NDArray {self.sign}")
         if isinstance(other, np.ndarray):
@@ -181,9 +181,9 @@ cdef class BitSlot(LegacySlot):
             raise ArgumentTypeError(
                 f"NDArray {self.sign} takes integers, got an array of {name_of(array.dtype)} and "
                 f"{_operand_text(other)}")
-        left = self.as_mask(array, self.sign)
+        left = self.checked_mask(array, self.sign)
         if isinstance(other, NDArrayBase):
-            right = self.as_mask(other, self.sign)
+            right = self.checked_mask(other, self.sign)
             kind = array.dtype if not self.has_integers(array) else other.dtype
             left, right = (e if e.dtype == kind else e.astype(kind) for e in (left, right))
             out = invoke(self.mask_operator(), (left, right), {})
@@ -206,23 +206,23 @@ cdef class BitSlot(LegacySlot):
         cdef NDArrayBase out
         if isinstance(other, NDArrayBase):
             pair = (other, array) if is_reflected else (array, other)
-            out = Slot.with_array(self, pair[0], pair[1], None)
+            out = OpSlot.apply_to_arrays(self, pair[0], pair[1], None)
             out.is_mask = self.logical is not None and _is_mask(array) and _is_mask(other)
         else:
             value = int(other)
             if array.blob.dtype == kBool and isinstance(other, (bool, np.bool_)):
                 return self.apply_to_bits(
-                    array, Slot.operand_from_numpy(self, array, np.asarray(other)), is_reflected)
-            out = (Slot.with_reflected(self, array, value) if is_reflected
-                   else Slot.with_scalar(self, array, value, None))
+                    array, OpSlot.operand_from_numpy(self, array, np.asarray(other)), is_reflected)
+            out = (OpSlot.apply_reflected_scalar(self, array, value) if is_reflected
+                   else OpSlot.apply_to_scalar(self, array, value, None))
             out.is_mask = self.logical is not None and _is_mask(array) and value in (0, 1)
         return out
 
     cdef Call scalar_call(self, Call last, object before, OpEntry entry, NDArrayBase array,
                           object value):
-        return Slot.scalar_call(self, last, before, entry, array, value)
+        return OpSlot.scalar_call(self, last, before, entry, array, value)
 
-    cdef object as_mask(self, NDArrayBase array, str sign):
+    cdef object checked_mask(self, NDArrayBase array, str sign):
         # Check the values of floats that no comparison computed.
         if array.blob.dtype == kBool or _is_mask(array):
             return array
@@ -263,7 +263,7 @@ def invert(NDArrayBase array):
         return invoke(get_operator("_npi_logical_not"), (array,), {})
     if slot.has_integers(array) and not _is_mask(array):
         return invoke(get_operator("_npi_bitwise_not"), (array,), {})
-    out = 1 - slot.as_mask(array, "~")
+    out = 1 - slot.checked_mask(array, "~")
     out.is_mask = True
     return out
 

@@ -32,7 +32,7 @@ out : NDArray, optional
 )
 
 
-def _call(name, *arrays, **params):
+def _call_op(name, *arrays, **params):
     return function_of(name)(*arrays, **params)  # function_of's function takes traced arrays, too
 
 
@@ -183,9 +183,9 @@ class NumpyMethods:
         x = self if dtype is None else self.astype(dtype)
         x = x if np.dtype(x.dtype).kind in "fV" else x.astype("float64")
         axes = _reduction_axes(x, axis)
-        away = _call("broadcast_sub", x, _call("mean", x, axis=axes, keepdims=True))
+        away = _call_op("broadcast_sub", x, _call_op("mean", x, axis=axes, keepdims=True))
         count = int(np.prod([x.shape[a] for a in axes], dtype=np.int64))
-        found = _call("mean", _call("square", away), axis=axes, keepdims=bool(keepdims))
+        found = _call_op("mean", _call_op("square", away), axis=axes, keepdims=bool(keepdims))
         if ddof:
             found = found * (count / (count - ddof) if count > ddof else float("nan"))
         return _store_in_out(found, out)
@@ -207,7 +207,7 @@ class NumpyMethods:
         >>> mx.nd.array([[1, 3], [2, 6]]).std(axis=1).asnumpy().tolist()
         [1.0, 2.0]
         """
-        return _store_in_out(_call("sqrt", self.var(axis, keepdims, ddof, dtype)), out)
+        return _store_in_out(_call_op("sqrt", self.var(axis, keepdims, ddof, dtype)), out)
 
     @guarded
     @_with_shared_docs
@@ -243,7 +243,7 @@ class NumpyMethods:
 
     def _reduce_to_bools(self, reduction, axis, keepdims):
         axes = _reduction_axes(self, axis)
-        return _call(reduction, self != 0, axis=axes, keepdims=bool(keepdims))
+        return _call_op(reduction, self != 0, axis=axes, keepdims=bool(keepdims))
 
     @guarded
     def cumsum(self, axis=None, dtype=None):
@@ -261,7 +261,7 @@ class NumpyMethods:
         >>> mx.nd.array([[1, 2], [3, 4]]).cumsum(axis=1).asnumpy().tolist()
         [[1.0, 3.0], [3.0, 7.0]]
         """
-        return _call("cumsum", self, axis=axis, dtype=dtype)
+        return _call_op("cumsum", self, axis=axis, dtype=dtype)
 
     # --- products ---------------------------------------------------------------------------------
     def __matmul__(self, other):
@@ -323,7 +323,7 @@ class NumpyMethods:
             raise ArgumentTypeError(f"{what}: k must be an int, got {shown(k)}")
         mask = getattr(np, what)(np.ones(self.shape[-2:], "float32"), int(k))
         inside = self._with_values(mask).broadcast_to(self.shape)
-        return _call("where", inside, self, _call("zeros_like", self))
+        return _call_op("where", inside, self, _call_op("zeros_like", self))
 
     @guarded
     def nonzero(self):
@@ -376,7 +376,7 @@ class NumpyMethods:
 
 
 # --- Einstein's notation: one batched product for each pair of operands --------------------------
-_SUBSCRIPT_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_SUBSCRIPT_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # letters of axes
 
 
 def _parse_subscripts(subscripts, operands):
@@ -422,7 +422,7 @@ def _take_diagonals(x, letters):
         while letters.count(c) > 1:
             i = letters.index(c)
             j = letters.index(c, i + 1)
-            x = _call("diag", x, axis1=i, axis2=j)  # the diagonal is the last axis
+            x = _call_op("diag", x, axis1=i, axis2=j)  # the diagonal is the last axis
             letters = letters[:i] + letters[i + 1 : j] + letters[j + 1 :] + c
     return x, letters
 
@@ -433,8 +433,8 @@ def _sum_unused_letters(x, letters, needed):
     if not gone:
         return x, letters
     if len(gone) == len(letters):
-        return _call("sum", x), ""
-    return _call("sum", x, axis=gone), "".join(c for c in letters if c in needed)
+        return _call_op("sum", x), ""
+    return _call_op("sum", x, axis=gone), "".join(c for c in letters if c in needed)
 
 
 def _transpose_to_letters(x, letters, wanted, shape=None):
@@ -461,18 +461,18 @@ def _contract_pair(a, of_a, b, of_b, needed):
     def size(letters):
         return int(np.prod([sizes[c] for c in letters], dtype=np.int64))
 
-    def full(x, letters):
+    def widen(x, letters):
         wanted = tuple(sizes[c] for c in letters)
         return x.broadcast_to(wanted) if letters and x.shape != wanted else x
 
     a = _transpose_to_letters(
-        full(a, of_a), of_a, [*batch, *rows, *inner], (size(batch), size(rows), size(inner))
+        widen(a, of_a), of_a, [*batch, *rows, *inner], (size(batch), size(rows), size(inner))
     )
     b = _transpose_to_letters(
-        full(b, of_b), of_b, [*batch, *inner, *columns], (size(batch), size(inner), size(columns))
+        widen(b, of_b), of_b, [*batch, *inner, *columns], (size(batch), size(inner), size(columns))
     )
     letters = [*batch, *rows, *columns]
-    out = _call("batch_dot", a, b)
+    out = _call_op("batch_dot", a, b)
     return out.reshape(tuple(sizes[c] for c in letters) or (1,)), "".join(letters)
 
 
@@ -532,7 +532,7 @@ def einsum(subscripts: str, *operands: NDArray) -> NDArray:
         parts.append(taken[0])
     x, letters = _sum_unused_letters(*parts[0], {*output})
     out = _transpose_to_letters(x, letters, output)
-    return _call("_copy", out) if any(out is each for each in operands) else out
+    return _call_op("_copy", out) if any(out is each for each in operands) else out
 
 
 @guarded
@@ -570,13 +570,13 @@ def matmul(a: NDArray, b: NDArray) -> NDArray:
     if columns != rows:
         raise ShapeError(f"@: shapes {left} and {right} do not fit: {columns} columns, {rows} rows")
     if len(left) <= 2 and len(right) <= 2:
-        return _call("dot", a, b)
+        return _call_op("dot", a, b)
     if len(right) == 1:
         return matmul(a, b.reshape((-1, 1))).reshape(left[:-1])
     if len(left) == 1:
         return matmul(a.reshape((1, -1)), b).reshape((*right[:-2], right[-1]))
     if len(right) == 2:  # one matrix product with all rows of a
-        return _call("dot", a.reshape((-1, left[-1])), b).reshape((*left[:-1], right[-1]))
+        return _call_op("dot", a.reshape((-1, left[-1])), b).reshape((*left[:-1], right[-1]))
     try:
         batch = np.broadcast_shapes(left[:-2], right[:-2])
     except ValueError:
@@ -584,4 +584,4 @@ def matmul(a: NDArray, b: NDArray) -> NDArray:
     flat = int(np.prod(batch, dtype=np.int64))
     a = a.broadcast_to((*batch, *left[-2:])).reshape((flat, *left[-2:]))
     b = b.broadcast_to((*batch, *right[-2:])).reshape((flat, *right[-2:]))
-    return _call("batch_dot", a, b).reshape((*batch, left[-2], right[-1]))
+    return _call_op("batch_dot", a, b).reshape((*batch, left[-2], right[-1]))

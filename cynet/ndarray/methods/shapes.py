@@ -7,7 +7,7 @@ from ...base.guard import guarded
 from ...base.kinds import check_flag, is_single_int
 from ...base.other_names import refuse_keywords
 from ...operator import get_operator
-from ...operator.checks.shapes import check_one_shape
+from ...operator.checks.shapes import require_shape_tuple
 from .. import _tape
 from .._call import invoke
 from .._indexing import recorded_reshape
@@ -255,7 +255,7 @@ class ShapeMethods:
         <NDArray 2x3 @cpu(0)>
         """
         if more:
-            check_one_shape("NDArray.broadcast_to", shape, *more)
+            require_shape_tuple("NDArray.broadcast_to", shape, *more)
         try:
             shape = tuple(shape)
         except TypeError:  # a number

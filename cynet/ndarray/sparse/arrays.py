@@ -151,8 +151,8 @@ class BaseSparseNDArray(NDArray):
         """The one element, as a NumPy scalar of the array's dtype."""
         return cast_storage(self, "default").asscalar()
 
-    def _number(self, what):
-        return cast_storage(self, "default")._number(what)
+    def _single_number(self, what):
+        return cast_storage(self, "default")._single_number(what)
 
     # --- copies -----------------------------------------------------------------------------------
     def _record_result(self, make):
@@ -484,7 +484,7 @@ class RowSparseNDArray(BaseSparseNDArray):
             )
 
 
-CLASS_BY_STYPE = {"csr": CSRNDArray, "row_sparse": RowSparseNDArray}
+CLASS_BY_STYPE = {"csr": CSRNDArray, "row_sparse": RowSparseNDArray}  # storage type -> class
 
 
 def make_sparse(stype, shape, values, indices, indptr=None, ready=True):

@@ -21,7 +21,7 @@ from .updates import lazy_update
 PLAIN_TYPES = (int, float, bool, str, type(None))  # types of parameters of cached calls
 MAX_CHECKED_CALLS = 256  # maximum of calls whose checks are cached
 
-_warned_calls = set()
+_warned_calls = set()  # (operator, storage types) that a warning has named
 _checked_calls = {}  # key of a checked call -> (property, parameters)
 
 

@@ -75,7 +75,7 @@ def combine_with_dense(function, lhs, rhs):
     indices = [indices[k] if n != 1 else 0 * indices[k] for k, n in zip(axes, rhs.shape)]
     if not indices:
         return None
-    picked = convert.call("gather_nd", rhs, convert.indices_array(np.stack(indices)))
+    picked = convert.call_op("gather_nd", rhs, convert.indices_array(np.stack(indices)))
     return lhs._with_values(convert.apply_dense(function, lhs._values_array, picked))
 
 

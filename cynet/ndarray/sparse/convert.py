@@ -23,7 +23,7 @@ def apply_dense(function, *inputs, **params):
     return function(*inputs, **params)
 
 
-def call(name, *inputs, **params):
+def call_op(name, *inputs, **params):
     """Call an operator of the registry on dense arrays, on the device of the first array."""
     return apply_dense(lambda *given: invoke(get_operator(name), given, params), *inputs)
 
@@ -43,7 +43,7 @@ def take_rows(values, order):
     """Rows of `values` at the indices in `order`."""
     if not len(order):
         return zero_values(values, (0, *values.shape[1:]))
-    return call("take", values, indices_array(order.copy()))
+    return call_op("take", values, indices_array(order.copy()))
 
 
 def scatter_rows(values, order, n):
@@ -51,7 +51,7 @@ def scatter_rows(values, order, n):
     shape = (n, *values.shape[1:])
     if not len(order) or not values.size:
         return zero_values(values, shape)
-    return call("scatter_nd", values, indices_array(order[None].copy()), shape=shape)
+    return call_op("scatter_nd", values, indices_array(order[None].copy()), shape=shape)
 
 
 def zero_values(like: Any, shape: Any) -> Any:
@@ -76,7 +76,7 @@ def to_dense(array):
     if array.stype == "row_sparse":
         return scatter_rows(values, array._indices, shape[0])
     coordinates = np.stack([structure.row_of_elements(array._indptr), array._indices])
-    return call("scatter_nd", values, indices_array(coordinates), shape=shape)
+    return call_op("scatter_nd", values, indices_array(coordinates), shape=shape)
 
 
 def from_dense(array, stype):
@@ -86,7 +86,7 @@ def from_dense(array, stype):
         rows, indices = np.nonzero(host)
         if not len(rows):
             return sparse_zeros(stype, shape, array)
-        values = call("gather_nd", array, indices_array(np.stack([rows, indices])))
+        values = call_op("gather_nd", array, indices_array(np.stack([rows, indices])))
         indptr = structure.indptr_of(rows, shape[0])
         return arrays.make_sparse(stype, shape, values, indices.astype(np.int64), indptr)
     rows = np.flatnonzero((host != 0).reshape(shape[0], -1).any(axis=1)) if host.size else ()
@@ -128,7 +128,7 @@ def mask_elements(matrix, keep, indices=None, columns=None):
     return arrays.make_sparse("csr", shape, values, indices[positions], before[matrix._indptr])
 
 
-def check_indices(prop, name, indices, n, tell=True, refuse=False):
+def clipped_indices(prop, name, indices, n, tell=True, refuse=False):
     """An operator's array `indices` as NumPy's int64, clipped to 0 .. n - 1; an index outside is
     reported, or refused, as by the dense operator."""
     rows = indices.asnumpy()

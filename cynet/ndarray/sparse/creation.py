@@ -29,7 +29,7 @@ def _int64_copy(what, values):
     return np.array(host, np.int64)
 
 
-def _values_of(what, values, ctx, dtype):
+def _dense_values(what, values, ctx, dtype):
     context = read_context(ctx)
     if dtype is None:
         dtype = getattr(values, "dtype", None)
@@ -106,7 +106,7 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None)
 
 
 def _csr_of_parts(data, indices, indptr, shape, ctx, dtype):
-    values = _values_of("csr_matrix", data, ctx, dtype)
+    values = _dense_values("csr_matrix", data, ctx, dtype)
     indices, indptr = _int64_copy("indices", indices), _int64_copy("indptr", indptr)
     if values.ndim != 1 or indices.ndim != 1 or indptr.ndim != 1 or not len(indptr):
         raise ShapeError(
@@ -122,7 +122,7 @@ def _csr_of_parts(data, indices, indptr, shape, ctx, dtype):
 
 
 def _csr_of_coordinates(data, rows, columns, shape, ctx, dtype):
-    values = _values_of("csr_matrix", data, ctx, dtype)
+    values = _dense_values("csr_matrix", data, ctx, dtype)
     rows, columns = _int64_copy("row", rows), _int64_copy("col", columns)
     if not values.ndim == rows.ndim == columns.ndim == 1 or not (
         len(values) == len(rows) == len(columns)
@@ -174,7 +174,7 @@ def _convert_array(stype, given, shape, ctx, dtype):
             dense = given if dtype is None else given.astype(dtype)
             dense = dense if ctx is None else dense.as_in_context(ctx)
         else:
-            dense = _values_of(what, given, ctx, dtype)
+            dense = _dense_values(what, given, ctx, dtype)
         out = arrays.cast_storage(dense, stype)
     if shape is not None and tuple(shape) != out.shape:
         raise ShapeError(f"{what}: the array has shape {out.shape}, not {tuple(shape)}")
@@ -218,7 +218,7 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
         return zeros("row_sparse", arg1, ctx, dtype)
     if not (isinstance(arg1, tuple) and len(arg1) == 2):
         return _convert_array("row_sparse", arg1, shape, ctx, dtype)
-    values = _values_of("row_sparse_array", arg1[0], ctx, dtype)
+    values = _dense_values("row_sparse_array", arg1[0], ctx, dtype)
     indices = _int64_copy("indices", arg1[1])
     if values.ndim < 1 or indices.ndim != 1:
         raise ShapeError(

@@ -232,7 +232,7 @@ adagrad_update = function_of(OPERATORS["adagrad_update"])
 retain = gs_retain = function_of(OPERATORS["retain"])
 # names of MXNet's module that come from other modules, beside what the package imports
 NDArrayHandle = ctypes.c_void_p
-py_slice, py_sum = slice, sum
+py_slice, py_sum = slice, sum  # Python's, under MXNet's names
 
 __getattr__, __dir__ = namespace("cynet.ndarray.sparse", "", OPERATORS.__contains__)
 

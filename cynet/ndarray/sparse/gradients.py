@@ -107,7 +107,7 @@ def sum_rows_by_id(grad, ids, shape):
 def embedding_gradient(prop, inputs, grad):
     """The gradient of an embedding's weight, a row_sparse array."""
     n, refuse = prop.input_dim, prop.sparse_grad
-    ids = convert.check_indices(prop, "data", inputs[0], n, tell=refuse, refuse=refuse).ravel()
+    ids = convert.clipped_indices(prop, "data", inputs[0], n, tell=refuse, refuse=refuse).ravel()
     return sum_rows_by_id(grad, ids, (prop.input_dim, prop.output_dim))
 
 
@@ -238,7 +238,7 @@ class FullyConnectedNode(ProductNode):
             return super().pull_back(grads)
         grad = dense_of(grads[0])
         weight = product.csr_dot_dense(self.given[0], grad, True).T
-        return [None, weight, convert.call("sum", grad, axis=0)][: len(self.given)]
+        return [None, weight, convert.call_op("sum", grad, axis=0)][: len(self.given)]
 
 
 class EmbeddingNode(DenseGradientNode):

@@ -9,7 +9,7 @@ from ..dlpack import from_numpy
 from . import arrays, convert, structure
 from .grouping import distinct_values
 from .operators import CSR_DOT, CSR_DOT_TRANSPOSED, CSR_TRANSPOSE
-from .through_host import is_on_gpu, to_host
+from .through_host import is_on_gpu, warn_and_copy_to_host
 
 # Maximum rows of a matrix whose columns are summed in the dtype of the values: float32 has 3 exact
 # digits in such a sum in the worst case, 5 in the usual one.
@@ -61,7 +61,7 @@ def multiply_values(values, csr, rhs, transpose):
     if not values.size or not n or not rhs.size:
         return convert.zero_values(rhs, (n, rhs.shape[1]))
     if is_on_gpu(values):
-        on_host = to_host("dot of a csr matrix", [values, rhs])
+        on_host = warn_and_copy_to_host("dot of a csr matrix", [values, rhs])
         return multiply_values(on_host[0], csr, on_host[1], transpose).as_in_context(values.context)
     if not transpose:
         return invoke(CSR_DOT, (values, csr.indices, csr.indptr, rhs), {"rows": csr.rows})
@@ -69,7 +69,7 @@ def multiply_values(values, csr, rhs, transpose):
         size = {"rows": csr.rows, "columns": csr.columns}
         return invoke(CSR_DOT_TRANSPOSED, (values, csr.indices, csr.indptr, rhs), size)
     indices, indptr, order = csr.transposed_indices()
-    picked = convert.call("take", values, order)
+    picked = convert.call_op("take", values, order)
     return invoke(CSR_DOT, (picked, indices, indptr, rhs), {"rows": csr.columns})
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...base.errors import ArgumentError, SizeError
 
-product = math.prod
+product = math.prod  # of a shape: how many elements it has
 MAX_ELEMENTS = 1 << 62  # int64 must index all elements
 
 

@@ -7,7 +7,7 @@ from ...base.errors import ArgumentError, warn_user
 from ...context import cpu
 from ...operator.update.rows import update_rows
 
-_warned_functions = set()
+_warned_functions = set()  # functions that a warning has named
 
 
 def is_on_gpu(array):
@@ -15,7 +15,7 @@ def is_on_gpu(array):
     return array.context.device_type == "gpu"
 
 
-def to_host(what, arrays):
+def warn_and_copy_to_host(what, arrays):
     """Dense arrays on the host; warns once that `what` is computed there, with the bytes copied."""
     nbytes = sum(array.size * np.dtype(array.dtype).itemsize for array in arrays)
     text = (
@@ -36,7 +36,7 @@ def update_by_rows(rule, weight, values, rows, states, master, *numbers):
     if not is_on_gpu(weight):
         update_rows(rule, weight, values, rows, states, master, *numbers)
         return
-    values, *held = to_host(f"update {rule} of rows", [values, *given])
+    values, *held = warn_and_copy_to_host(f"update {rule} of rows", [values, *given])
     states = tuple(held[1 : len(states) + 1])
     update_rows(
         rule, held[0], values, rows, states, held[-1] if master is not None else None, *numbers

@@ -46,7 +46,7 @@ def lazy_update(entry, given, names, params, out):
     out = update_target(weight, out[0] if isinstance(out, (list, tuple)) else out)
     states = [convert.values_of_all_rows(each) for each in states]
     master = states.pop() if prop.master else None
-    (numbers,) = prop.weight_numbers()
+    (numbers,) = prop.numbers_per_weight()
     rows, values = indices_and_values(grad)
     update_by_rows(
         prop.rule,

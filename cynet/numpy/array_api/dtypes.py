@@ -14,16 +14,16 @@ __array_api_version__ = VERSIONS[-1]
 DTYPES = ("bool", "int8", "int32", "int64", "uint8", "float16", "float32", "float64")
 globals().update({name: onp.dtype(name) for name in DTYPES})
 
-_DTYPES_OF = {
+_KIND_DTYPES = {  # kind of the standard -> dtypes
     "bool": ("bool",),
     "signed integer": ("int8", "int32", "int64"),
     "unsigned integer": ("uint8",),
     "real floating": ("float16", "float32", "float64"),
     "complex floating": (),
 }
-_DTYPES_OF["integral"] = _DTYPES_OF["signed integer"] + _DTYPES_OF["unsigned integer"]
-_DTYPES_OF["numeric"] = _DTYPES_OF["integral"] + _DTYPES_OF["real floating"]
-_DEFAULT_DTYPES = {"b": "bool", "i": "int64", "u": "int64", "f": "float32"}
+_KIND_DTYPES["integral"] = _KIND_DTYPES["signed integer"] + _KIND_DTYPES["unsigned integer"]
+_KIND_DTYPES["numeric"] = _KIND_DTYPES["integral"] + _KIND_DTYPES["real floating"]
+_DEFAULT_DTYPES = {"b": "bool", "i": "int64", "u": "int64", "f": "float32"}  # letter of a kind
 
 
 FloatLimits = namedtuple("FloatLimits", "bits eps max min smallest_normal dtype")
@@ -79,11 +79,11 @@ def isdtype(dtype, kind):
     if isinstance(kind, tuple):
         return any(isdtype(dtype, each) for each in kind)
     if isinstance(kind, str):
-        if kind not in _DTYPES_OF:
+        if kind not in _KIND_DTYPES:
             raise ArgumentTypeError(
-                f"array_api.isdtype: kind is one of {', '.join(_DTYPES_OF)}, got {shown(kind)}"
+                f"array_api.isdtype: kind is one of {', '.join(_KIND_DTYPES)}, got {shown(kind)}"
             )
-        return onp.dtype(dtype).name in _DTYPES_OF[kind]
+        return onp.dtype(dtype).name in _KIND_DTYPES[kind]
     return onp.dtype(dtype) == onp.dtype(kind)
 
 
@@ -99,7 +99,7 @@ def result_type(*arrays_and_dtypes):
         raise ArgumentTypeError("array_api.result_type takes one array or dtype at least")
     numbers = [e for e in arrays_and_dtypes if isinstance(e, (int, float))]
     strong = [e for e in arrays_and_dtypes if not isinstance(e, (int, float))]
-    kinds = "".join(default_kind(e) for e in numbers)
+    kinds = "".join(kind_of_number(e) for e in numbers)
     if not strong:
         return default_dtype("f" if "f" in kinds else "i" if "i" in kinds else "b")
     found = constants.result_type(*strong)
@@ -108,7 +108,7 @@ def result_type(*arrays_and_dtypes):
     return default_dtype("i") if "i" in kinds and found.kind == "b" else found
 
 
-def default_kind(number):
+def kind_of_number(number):
     """The letter of the kind of a Python number."""
     return "b" if number is True or number is False else "i" if isinstance(number, int) else "f"
 

@@ -29,7 +29,7 @@ def _unary_function(name):
     def apply(x, /):
         return function(array_of(x, name))
 
-    return _set_name(apply, name)
+    return _set_name_and_doc(apply, name)
 
 
 def _binary_function(name):
@@ -38,10 +38,10 @@ def _binary_function(name):
     def apply(x1, x2, /):
         return function(x1, x2)
 
-    return _set_name(apply, name)
+    return _set_name_and_doc(apply, name)
 
 
-def _set_name(function, name):
+def _set_name_and_doc(function, name):
     function.__name__ = function.__qualname__ = name
     function.__module__ = "cynet.numpy.array_api"
     function.__doc__ = f"``{name}`` of the array API standard, element by element."

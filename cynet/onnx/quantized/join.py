@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..importers import Reader
 
 QUANTIZE, DEQUANTIZE = "_quantize_linear", "_dequantize_linear"  # names of operators
-_MOVE_OPERATORS = {
+_MOVE_OPERATORS = {  # operators that only move elements
     "Reshape",
     "Flatten",
     "transpose",
@@ -55,7 +55,7 @@ class Encoding(NamedTuple):
         maximum = self.scale * FINE_STEPS[self.dtype]
         return 0.0 if self.dtype == "uint8" else -maximum, maximum
 
-    def limits(self, name: str) -> list[Entry]:
+    def end_nodes(self, name: str) -> list[Entry]:
         """Make nodes for both ends of the range; return their entries."""
         pairs = zip(("min", "max"), self.range())
         return [
@@ -83,7 +83,7 @@ def join_int8_layers(found: Symbol, reader: Reader) -> Symbol:
     if not any(_is_operator(node, DEQUANTIZE) for node in topological_order(found.entries)):
         return found
     lifted = _QuantizeLifter(found.entries, reader)
-    return Symbol(_Int8Joiner(lifted.run(), lifted.pooled, reader).run())
+    return Symbol(_Int8Joiner(lifted.rebuild_graph(), lifted.pooled, reader).rebuild_graph())
 
 
 def _entry_dtypes(heads: list[Entry], reader: Reader) -> dict[Entry, Any]:
@@ -118,7 +118,7 @@ class _QuantizeLifter:
         self.new: dict[int, Entry] = {}
         self.pooled: dict[int, Encoding] = {}
 
-    def run(self) -> list[Entry]:
+    def rebuild_graph(self) -> list[Entry]:
         for node in self.nodes:
             inputs = [self._new_entry(each) for each in node.inputs]
             if _is_operator(node, QUANTIZE):
@@ -143,7 +143,7 @@ class _QuantizeLifter:
         if self.uses.single_reader(node) is not reader or not (
             pools or pads or _is_operator(node, *_MOVE_OPERATORS)
         ):
-            return self._named_node(quantize, name, [self._new_entry(old)]), 0
+            return self._copy_with_name(quantize, name, [self._new_entry(old)]), 0
         parts = [
             self._quantized_input(each, quantize, node, f"{name}_{i}_quantize")
             for i, each in enumerate(node.inputs)
@@ -152,18 +152,18 @@ class _QuantizeLifter:
             encoding = _output_encoding(quantize)
             prop = int8_class(node.op.prop)
             params = prop.int8_form.copied_params(node)
-            made = make_node(prop, name, parts + encoding.limits(name), **params)
+            made = make_node(prop, name, parts + encoding.end_nodes(name), **params)
             self.pooled[id(made)] = encoding
         elif pads:
             value = _output_encoding(quantize).quantize(node.prop.constant_value)
             params = node.prop.params() | {"constant_value": value}
             made = make_node(PadProperty, name, parts, **params)
         else:
-            made = self._named_node(node, name, parts)
+            made = self._copy_with_name(node, name, parts)
         return made, 0
 
     @staticmethod
-    def _named_node(node: Node, name: str, inputs: list[Entry]) -> Node:
+    def _copy_with_name(node: Node, name: str, inputs: list[Entry]) -> Node:
         return Node(node.op, name, dict(node.attrs), dict(node.params), node.prop, inputs)
 
     def _can_pool_integers(self, node: Node, quantize: Node) -> bool:
@@ -208,7 +208,7 @@ class _Int8Joiner:
                 layer = extend_layer(Layer(node), self.uses, {}, lambda _: False, taken, place)
                 self._add_layer(layer)
 
-    def run(self) -> list[Entry]:
+    def rebuild_graph(self) -> list[Entry]:
         for node in self.nodes:
             if id(node) in self.layers:
                 layer, encoding = self.layers[id(node)]
@@ -263,7 +263,7 @@ class _Int8Joiner:
         if node.op is None:
             return node
         if id(node) in self.uint8_ids and id(node) in self.pooled:
-            inputs[1:] = self.pooled[id(node)].to_uint8().limits(node.name)
+            inputs[1:] = self.pooled[id(node)].to_uint8().end_nodes(node.name)
         if id(node) in self.uint8_ids and _is_operator(node, "Pad"):
             params = node.prop.params()
             params["constant_value"] += 128
@@ -346,11 +346,11 @@ class _Int8Joiner:
         if layer.residual is not None:
             other = self._encoding_of(layer.residual)
             if other is None:
-                residual = [self._new_entry(layer.residual), *source.limits(f"{name}_residual")]
+                residual = [self._new_entry(layer.residual), *source.end_nodes(f"{name}_residual")]
             else:
                 bias = bias - other.scale * other.zero
                 integers = self._new_entry(layer.residual[0].inputs[0])
-                residual = [integers, *other.limits(f"{name}_residual")]
+                residual = [integers, *other.end_nodes(f"{name}_residual")]
             params["with_residual"] = True
         shift = 0.0
         if encoding is not None:
@@ -368,5 +368,5 @@ class _Int8Joiner:
                 (f"{node.name}_offset", (bias + shift).astype("float32")),
             )
         ]
-        inputs = [data, *variables, *source.limits(name), *residual]
+        inputs = [data, *variables, *source.end_nodes(name), *residual]
         return make_node(prop, name, inputs, **params)

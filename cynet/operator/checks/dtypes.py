@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from ...context import Context
 
 
-FLOATS = ("float32", "float64")
+FLOATS = ("float32", "float64")  # what operators accept by default
 GPU_FLOATS = ("float32", "float64", "float16")  # dtypes of cuBLAS and cuDNN
-NARROW_FLOATS = ("float16", "bfloat16")
+NARROW_FLOATS = ("float16", "bfloat16")  # 16 bits
 # dtypes of update rules, and of operators with conversions around them
-CPU_FLOATS = (*GPU_FLOATS, "bfloat16")
+CPU_FLOATS = (*GPU_FLOATS, "bfloat16")  # of update rules and converted operators
 
 
 def require_floats(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 # dtype -> largest integer up to which it represents all integers
-MAX_EXACT_INTS = {
+MAX_EXACT_INTS = {  # dtype -> integer up to which it has all
     "float32": 1 << 24,
     "float64": 1 << 53,
     "float16": 1 << 11,
@@ -23,7 +23,7 @@ MAX_EXACT_INTS = {
     "bool": 1,
 }
 WIDENED_DTYPES = dict.fromkeys(("float16", "bfloat16", "uint8", "int8", "bool"), "float32")
-FLOATS = ("float32", "float64", "float16", "bfloat16")
+FLOATS = ("float32", "float64", "float16", "bfloat16")  # dtypes that round large indices
 
 
 class IndexRead(tuple[Any, ...]):
@@ -66,7 +66,7 @@ def check_index_dtype(prop: Any, arrays: Iterable[IndexRead | IndexWrite]) -> No
         )
 
 
-def types_beside_labels(in_types: list[Any], out_types: list[Any]) -> tuple[list[Any], ...]:
+def infer_loss_dtypes(in_types: list[Any], out_types: list[Any]) -> tuple[list[Any], ...]:
     """Infer the dtypes of a loss, whose labels may have any dtype; float32 if the data's is narrow,
     which represents few classes."""
     kind = in_types[0] or out_types[0]

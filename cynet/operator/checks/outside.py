@@ -8,7 +8,7 @@ from ...base import config
 from ...base.errors import BoundsError, warn_user
 
 _MAX_WARNED = 100  # maximum of cached keys: the length may differ at each call
-_warned_keys: set[tuple[Any, ...]] = set()
+_warned_keys: set[tuple[Any, ...]] = set()  # keys of warnings that were shown
 
 
 def report_out_of_range(

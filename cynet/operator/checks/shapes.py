@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MAX_NDIM = 8  # the same as MAX_NDIM in _typedefs.pxd
 
 
-def check_one_shape(where: str, *given: Any) -> None:
+def require_shape_tuple(where: str, *given: Any) -> None:
     """Raise ArgumentTypeError if a shape is given as several ints, as other packages allow."""
     count = next((i for i, n in enumerate(given) if type(n) is not int), len(given))
     if count > 1:
@@ -25,7 +25,7 @@ def check_one_shape(where: str, *given: Any) -> None:
         )
 
 
-class _Empty(int):
+class _EmptyLength(int):
     """The length 0 of an axis that is known to have no elements.
 
     In inference a plain 0 is an unknown dimension; this one is true, as other known lengths are,
@@ -63,7 +63,7 @@ class _Empty(int):
             return NotImplemented
         return -int(other) or self
 
-    def __neg__(self) -> _Empty:
+    def __neg__(self) -> _EmptyLength:
         return self
 
     def __floordiv__(self, other: Any) -> Any:
@@ -82,7 +82,7 @@ def _refuse_division(other: object) -> NoReturn:
     raise ShapeError("a length of 0 divides no other, nor is it divided by one")
 
 
-EMPTY = _Empty()
+EMPTY = _EmptyLength()  # length of an axis that is known to have no elements
 
 
 def known_shape(shape: Iterable[int]) -> tuple[int, ...]:
@@ -94,7 +94,7 @@ def known_shape(shape: Iterable[int]) -> tuple[int, ...]:
     return tuple([n or EMPTY for n in shape]) if 0 in shape else tuple(shape)
 
 
-def has_empty(shapes: Iterable[Any]) -> bool:
+def has_empty_axis(shapes: Iterable[Any]) -> bool:
     """True when a length in one of these shapes is `EMPTY`."""
     return any(EMPTY in shape for shape in shapes if shape is not None)
 

@@ -95,7 +95,7 @@ class IfftProperty(FftProperty, operator="_contrib_ifft"):
         return [shape], [out], []
 
 
-cdef struct Lines:
+cdef struct Lines:  # arguments of a transform of many lines, shared by threads
     const FourierTable* table
     bint back, add, single
     const void* x
@@ -119,7 +119,7 @@ cdef class FftOperator(Operator):
         self.memory = <Complex*>malloc(self.table.table_size() * sizeof(Complex))
         if self.memory == NULL:
             raise OutOfMemoryError(f"operator fft: no memory for the tables of length {n}")
-        self.table.prepare(self.memory)
+        self.table.fill_tables(self.memory)
 
     def __dealloc__(self):
         free(self.memory)

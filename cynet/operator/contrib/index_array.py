@@ -30,7 +30,7 @@ class IndexArrayProperty(KernelProperty, operator="_contrib_index_array"):
     <NDArray 4x2 @cpu(0)>
     """
 
-    def counted_axes(self, ndim):
+    def positive_axes(self, ndim):
         """Return the axes as numbers from 0 to ndim - 1."""
         if self.axes is None:
             return list(range(ndim))
@@ -40,7 +40,7 @@ class IndexArrayProperty(KernelProperty, operator="_contrib_index_array"):
         shape = in_shapes[0]
         if shape is None:
             return [None], list(out_shapes), []
-        out = merge_shapes((*shape, len(self.counted_axes(len(shape))) or EMPTY), out_shapes[0])
+        out = merge_shapes((*shape, len(self.positive_axes(len(shape))) or EMPTY), out_shapes[0])
         if is_known(out):
             check_elements(out, f"the output of {self.op_name}")
         return [out[: len(out) - 1]], [out], []
@@ -52,7 +52,7 @@ class IndexArrayProperty(KernelProperty, operator="_contrib_index_array"):
         return "int64"
 
     def kernel_params(self, in_shapes):
-        shape, axes = in_shapes[0], self.counted_axes(len(in_shapes[0]))
+        shape, axes = in_shapes[0], self.positive_axes(len(in_shapes[0]))
         if len(axes) > 64:
             raise ArgumentError(f"operator {self.op_name}: at most 64 axes, got {len(axes)}")
         return {"ndim": len(shape), "shape": shape, "n_requested": len(axes), "requested": axes}

@@ -5,7 +5,7 @@ from ..checks.index_dtype import IndexRead
 from ..kernel_property import Kernel, KernelProperty
 from ..property import merge_shapes
 from ..second_order import Linear
-from ..tensor.axes import lines_along
+from ..tensor.axes import params_along_axis
 from ..tensor.take import MODES
 
 
@@ -71,7 +71,7 @@ class IndexCopyProperty(KernelProperty, operator="_contrib_index_copy"):
         return [IndexRead(("index_vector", in_types[1], in_shapes[0][0]))]
 
     def kernel_params(self, in_shapes):
-        return {**lines_along(in_shapes[0], 0), "mode": MODES.index("raise")}
+        return {**params_along_axis(in_shapes[0], 0), "mode": MODES.index("raise")}
 
     def kernel_error(self, item, values):
         index, n = (min(int(value), 2**63 - 1) for value in values)

@@ -4,7 +4,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float
 from ..second_order import Flat, Formula, Linear
-from ..storage_types import on_values
+from ..storage_types import values_rule
 
 
 class PolynomialHooks(GraphHooks):
@@ -30,7 +30,7 @@ class QuadraticProperty(_PolynomialProperty, operator="_contrib_quadratic"):
     b = Float(0.0, doc="Factor of data.")
     c = Float(0.0, doc="Constant term.")
 
-    sparse = on_values(lambda prop: prop.c == 0)
+    sparse = values_rule(lambda prop: prop.c == 0)
     backward = Kernel(
         "polynomial_grad", ("d_output", "data"), ("d_data",), in_place=(("d_output", "d_data"),)
     )

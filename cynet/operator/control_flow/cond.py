@@ -15,7 +15,7 @@ class CondProperty(ControlFlowProperty, operator="_cond"):
 
     n_subgraphs = 3
 
-    def bindings(self):
+    def variable_inputs(self):
         return [list(self.cond_input_locs), list(self.then_input_locs), list(self.else_input_locs)]
 
     def output_counts(self):
@@ -23,7 +23,7 @@ class CondProperty(ControlFlowProperty, operator="_cond"):
 
     def _infer_branches(self, what, merge, ins, outs):
         given, outs, predicate = list(ins), list(outs), None
-        for number, (inputs, graph) in enumerate(zip(self.bindings(), self.subgraphs)):
+        for number, (inputs, graph) in enumerate(zip(self.variable_inputs(), self.subgraphs)):
             heads = outs if number else [None]
             found, heads = getattr(graph, what)([given[i] for i in inputs], heads)
             for i, value in zip(inputs, found):

@@ -29,7 +29,7 @@ class ControlFlowProperty(OperatorProperty):
         count = self.params().get("num_outputs", 1)
         return ["output"] if count == 1 else [f"output{i}" for i in range(count)]
 
-    def bindings(self):
+    def variable_inputs(self):
         """For each subgraph: the input that each of its variables reads."""
         raise UndefinedError(f"{self._operator_label()}: not defined")
 
@@ -52,7 +52,7 @@ class ControlFlowProperty(OperatorProperty):
         self.subgraphs = tuple(subgraphs)
         count = self.num_args - self.n_subgraphs
         for number, (inputs, heads, graph) in enumerate(
-            zip(self.bindings(), self.output_counts(), subgraphs)
+            zip(self.variable_inputs(), self.output_counts(), subgraphs)
         ):
             names = [node.name for node in graph.variables]
             if len(inputs) != len(names) or not all(
@@ -76,7 +76,7 @@ class ControlFlowProperty(OperatorProperty):
 
     def mutable_inputs(self):
         """The set of inputs that a body takes for auxiliary states."""
-        pairs = zip(self.bindings(), self.subgraphs)
+        pairs = zip(self.variable_inputs(), self.subgraphs)
         return {inputs[p] for inputs, graph in pairs for p in graph.states}
 
     def _refuse_call(self):

@@ -23,7 +23,7 @@ class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
     n_subgraphs = 2
     condition, body = 0, 1
 
-    def bindings(self):
+    def variable_inputs(self):
         return [list(self.cond_input_locs), list(self.func_input_locs)]
 
     def output_counts(self):

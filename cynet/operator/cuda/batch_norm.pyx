@@ -34,7 +34,7 @@ cdef class BatchNormForm(DeviceOperator):
     def __init__(self, prop, layer, data_bytes, parameter_bytes, ones, device, forward, backward):
         super().__init__(device, forward.steps, backward.steps, forward.spaces, backward.spaces)
         self.layer, self.use_global_stats = layer, prop.use_global_stats
-        self.data_bytes, self.parameter_bytes = _align(data_bytes), _align(parameter_bytes)
+        self.data_bytes, self.parameter_bytes = _align_256(data_bytes), _align_256(parameter_bytes)
         self.fixed = prop.fix_gamma
         self.ones = <const void*><size_t>ones.address if self.fixed else NULL
         self.held.append(ones)
@@ -58,7 +58,7 @@ cdef class BatchNormForm(DeviceOperator):
         return self.run(1, ctx, in_data, out_data, out_grad, in_grad, aux_states, req)
 
 
-cdef size_t _align(size_t nbytes) noexcept nogil:
+cdef size_t _align_256(size_t nbytes) noexcept nogil:
     return (nbytes + 255) // 256 * 256
 
 
@@ -142,7 +142,7 @@ def batch_norm(prop, in_shapes, in_types, device):
     forward += launch_each(channels, "cast", copy, AUX[0], OUT[1], channels, ADD, when=given)
     forward += launch_each(channels, "batch_norm", f"inverse_deviation<{kind}>", AUX[1], OUT[2],
                            channels, eps, ADD, when=given)
-    gamma_grad, beta_grad = backward.space(nbytes), backward.space(nbytes)
+    gamma_grad, beta_grad = backward.reserve_bytes(nbytes), backward.reserve_bytes(nbytes)
     backward += launch_lines(channels, outer * inner, "batch_norm", f"channel_sums<{data}, {kind}>",
                              OUT_GRAD[0], IN[0], AUX[0], AUX[1], gamma_grad, beta_grad, outer,
                              channels, inner, eps, to=(1, 2), when=given)

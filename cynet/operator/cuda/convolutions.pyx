@@ -20,10 +20,10 @@ from .layout_adapter import for_every_layout
 from .registry import register_form
 from .launch_program import Steps, fold, operator
 from .launch_steps import ADD, IN, IN_GRAD, OUT_GRAD, launch_each
-from .kernel_args import C_TYPES, SIZEOF, axes_of, layout, strides_of
+from .kernel_args import C_TYPES, SIZEOF, axes_of, layout_args, strides_of
 
-_UNLIMITED_BYTES = 1 << 62
-_TUNE_MODES = ("off", "limited_workspace", "fastest")
+_UNLIMITED_BYTES = 1 << 62  # workspace limit of cudnn_tune "fastest"
+_TUNE_MODES = ("off", "limited_workspace", "fastest")  # by CYNET_CUDNN_AUTOTUNE
 
 cdef enum:
     PADDED_DATA = 0     # index of temporary memory: the copy of data with zeros
@@ -100,7 +100,7 @@ cdef const void* _fitted(ConvolutionForm self, OpContext* ctx,
 cdef int _run(ConvolutionForm self, OpContext* ctx, int direction, const void* a, const void* b,
               int req, void* out) except -1 nogil:
     cdef void* space = NULL
-    self.layer.prepare(&ctx.run_ctx, direction)
+    self.layer.choose_algorithm(&ctx.run_ctx, direction)
     if self.layer.space[direction]:
         space = self.space(ctx.run_ctx.dev_id, LAYER_WORKSPACE, self.layer.space[direction],
                            ctx.run_ctx.stream)
@@ -114,7 +114,7 @@ def _make_layer(prop, dtype, data, weight, out, stride, dilate, pad, transposed)
                        tune != "off", transposed)
 
 
-def _bias_gradient(prop, dtype, out, device):
+def _bias_grad_kernel(prop, dtype, out, device):
     """The kernel that sums a bias's gradient over all axes of the output except the channels; None
     without one. cuDNN's takes a fifth of a training step of LeNet (0.086 ms on an H200, this sum
     0.018)."""
@@ -135,7 +135,7 @@ def convolution(prop, in_shapes, in_types, device):
     open_cudnn()
     layer = _make_layer(prop, in_types[0], in_shapes[0], in_shapes[1], out, *prop.window,
                         False)
-    return ConvolutionForm(layer, False, _bias_gradient(prop, in_types[0], out, device), device)
+    return ConvolutionForm(layer, False, _bias_grad_kernel(prop, in_types[0], out, device), device)
 
 
 @register_form(DeconvolutionProperty, checks=False)
@@ -152,14 +152,14 @@ def deconvolution(prop, in_shapes, in_types, device):
     whole = (*data[:2], *((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in windows))
     open_cudnn()
     layer = _make_layer(prop, in_types[0], out, in_shapes[1], whole, stride, dilate, pad, True)
-    bias = _bias_gradient(prop, in_types[0], out, device)
+    bias = _bias_grad_kernel(prop, in_types[0], out, device)
     if whole == data:
         return ConvolutionForm(layer, True, bias, device)
     kind = C_TYPES[in_types[0]]
     forward, backward, nbytes = Steps(), Steps(), prod(whole) * SIZEOF[kind]
-    space, backward_space = forward.space(nbytes), backward.space(nbytes)
-    into = layout(data, strides_of(whole), strides_of(data))
-    out_of = layout(data, strides_of(data), strides_of(whole))
+    space, backward_space = forward.reserve_bytes(nbytes), backward.reserve_bytes(nbytes)
+    into = layout_args(data, strides_of(whole), strides_of(data))
+    out_of = layout_args(data, strides_of(data), strides_of(whole))
     forward += launch_each(nbytes, "fill", "zero_bytes", space, nbytes, to=(0, 0))
     forward += launch_each(prod(data), "index", f"copy<{kind}>", IN[0], space, into, False,
                            to=(0, 0))

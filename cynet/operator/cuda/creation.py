@@ -50,7 +50,7 @@ def progression_operator(device, dtype, start, step=0.0, repeat=1):
 
 @register_form(CreationProperty)
 def creation_form(prop, shapes, types, device):
-    return progression_operator(device, prop.dtype, *prop.progression())
+    return progression_operator(device, prop.dtype, *prop.start_step_repeat())
 
 
 @register_form(ArangeLikeProperty)
@@ -71,6 +71,6 @@ def eye(prop, shapes, types, forward, backward):
 
 @launch_form(ShapeArrayProperty, SizeArrayProperty)
 def shape_array(prop, shapes, types, forward, backward):
-    values = prop.values(shapes[0])
+    values = prop.output_values(shapes[0])
     table = forward.device.upload((LONG * len(values))(*values))
     forward += convert(len(values), "long long", "long long", table, OUT[0])

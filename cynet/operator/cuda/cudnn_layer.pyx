@@ -1,23 +1,23 @@
 """The GPU form of an operator that is a cuDNN layer with one input and one output."""
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...cuda.libraries.cudnn_maps cimport Layer
+from ...cuda.libraries.cudnn_maps cimport UnaryLayer
 from .._base cimport OpContext
 from .launch cimport DeviceOperator
 
 
-cdef class LayerForm(DeviceOperator):
+cdef class CudnnForm(DeviceOperator):
     """An operator whose first output, and first input's gradient, are a cuDNN layer's.
 
     device: Device
-    layer: Layer
+    layer: UnaryLayer
     backward (Steps, optional): The gradients of all inputs, if they are not the layer's.
     """
 
-    cdef Layer layer
+    cdef UnaryLayer layer
     cdef bint own_gradients
 
-    def __init__(self, device, Layer layer, backward=None):
+    def __init__(self, device, UnaryLayer layer, backward=None):
         self.layer, self.own_gradients = layer, backward is not None
         if backward is None:
             super().__init__(device)

@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...cuda.libraries.cublas cimport Product, multiply
+from ...cuda.libraries.cublas cimport Product, matmul
 from .._base cimport Operator, OpContext
 
 import numpy as np
@@ -27,7 +27,7 @@ cdef int _matmul(OpContext* ctx, int dtype, int req, bint trans_a, bint trans_b,
         return 0
     p.dtype, p.trans_a, p.trans_b = dtype, trans_a, trans_b
     p.m, p.n, p.k, p.count = m, n, k, count
-    return multiply(&ctx.run_ctx, &p, a, b, c, req == kAddTo)
+    return matmul(&ctx.run_ctx, &p, a, b, c, req == kAddTo)
 
 
 cdef class ProductForm(Operator):
@@ -112,7 +112,7 @@ def product(prop, in_shapes, in_types, device):
     """Build the form of dot and batch_dot: one product or a stack of products."""
     require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
     open_cublas()
-    return ProductForm(prop, in_types[0], *prop.sizes(*in_shapes))
+    return ProductForm(prop, in_types[0], *prop.product_sizes(*in_shapes))
 
 
 @register_form(FullyConnectedProperty, checks=False)
@@ -120,5 +120,5 @@ def fully_connected(prop, in_shapes, in_types, device):
     """Build the form of FullyConnected: three products, and two small ones for the bias."""
     require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
     open_cublas()
-    return FullyConnectedForm(prop, in_types[0], prop.rows(in_shapes[0]), in_shapes[1][1],
+    return FullyConnectedForm(prop, in_types[0], prop.row_count(in_shapes[0]), in_shapes[1][1],
                               prop.num_hidden, device)

@@ -30,7 +30,7 @@ def indices(steps, array, dtype, count, n, mode, refusal, low=0, at=0, **options
 
     `mode` is one of MODES; 'raise' waits for the device and refuses with the message `refusal`.
     """
-    index = steps.space(count * 8)
+    index = steps.reserve_bytes(count * 8)
     steps += convert(count, C_TYPES[dtype], "long long", array, index, False, **options)
     normalize_indices(steps, index, count, n, mode, refusal, low, **options)
     return index
@@ -41,7 +41,7 @@ def normalize_indices(steps, index, count, n, mode, refusal, low=0, **options):
     end, and other outside ones are refused."""
     wrong = NULL
     if mode in ("raise", "end"):
-        wrong = steps.space(16)
+        wrong = steps.reserve_bytes(16)
         steps += launch_each(16, "fill", "zero_bytes", wrong, 16, **options)
     steps += launch_each(
         count, "index", "bound_indices", index, count, low, n, _mode_number(mode), wrong, **options
@@ -88,7 +88,7 @@ def retain(prop, shapes, types, forward, backward):
     settings = IN[1], types[1], count, n, "raise", _bounds_message(prop, n)
 
     def retain_rows(steps, x, y):
-        marks = steps.space(n)
+        marks = steps.reserve_bytes(n)
         where = indices(steps, *settings)
         steps += launch_each(n, "fill", "zero_bytes", marks, n)
         steps += launch_each(count, "index", "mark_rows", where, marks, count)
@@ -119,13 +119,13 @@ def pick(prop, shapes, types, forward, backward):
 @launch_form(OneHotProperty)
 def one_hot(prop, shapes, types, forward, backward):
     count, depth = prod(shapes[0]), prop.depth
-    index = forward.space(count * 8)
+    index = forward.reserve_bytes(count * 8)
     forward += convert(count, C_TYPES[types[0]], "long long", IN[0], index, False)
     arguments = index, OUT[0], count, depth, float(prop.on_value), float(prop.off_value), ADD
     forward += launch_each(count * depth, "index", f"one_hot<{C_TYPES[prop.dtype]}>", *arguments)
 
 
-class Lengths(ctypes.Structure):
+class LengthArgs(ctypes.Structure):
     """The lengths of the axes that index tuples address (index.cu)."""
 
     _fields_ = [("ndim", INT), ("lengths", LONG * 8)]
@@ -134,13 +134,13 @@ class Lengths(ctypes.Structure):
 def _flat_positions(steps, prop, shape, dtype, lengths):
     """Compute the row-major index of each index tuple in input 1."""
     k, count = shape[0], prod(shape[1:])
-    index = steps.space(k * count * 8)
+    index = steps.reserve_bytes(k * count * 8)
     steps += convert(k * count, C_TYPES[dtype], "long long", IN[1], index, False)
     for a, n in enumerate(lengths):
         refusal = f"operator {prop.op_name}: index {{}} is out of bounds for axis {a} of length {n}"
-        normalize_indices(steps, index.at(a * count * 8), count, n, "end", refusal)
-    flat = steps.space(count * 8)
-    walk = Lengths(k, c_int64_array(lengths))
+        normalize_indices(steps, index.offset_by(a * count * 8), count, n, "end", refusal)
+    flat = steps.reserve_bytes(count * 8)
+    walk = LengthArgs(k, c_int64_array(lengths))
     steps += launch_each(count, "index", "flatten_index", index, flat, count, walk)
     return flat, count
 
@@ -163,7 +163,7 @@ def gather_scatter_nd(prop, shapes, types, forward, backward):
         given = f"scatter_add<{kind}>", x, flat, y, 1, n, inner, m
         steps += launch_each(m * inner, "index", *given, **when)
         if last_wins:
-            winner, when = steps.space(n * 8), {"when": ("write",)}
+            winner, when = steps.reserve_bytes(n * 8), {"when": ("write",)}
             steps += fill_range(n, "long long", winner, -1.0, add=False, **when)
             steps += launch_each(m, "index", "claim_rows", flat, winner, m, **when)
             given = f"scatter<{kind}>", x, flat, winner, y, inner, m, False
@@ -199,7 +199,7 @@ def sequence(prop, shapes, types, forward, backward):
             steps += launch_each(time * batch * inner, "index", *given)
             continue
         m = batch if last else time * batch
-        rows = steps.space(m * 8)
+        rows = steps.reserve_bytes(m * 8)
         steps += launch_each(
             m, "index", "sequence_rows", length, rows, time, batch, batch_first, last
         )
@@ -221,7 +221,7 @@ def where(prop, shapes, types, forward, backward):
     n, conditions, kind = prod(shapes[1]), prod(shapes[0]), C_TYPES[types[1]]
 
     def write_condition(steps, to):
-        mask = steps.space(conditions)
+        mask = steps.reserve_bytes(conditions)
         steps += convert(conditions, C_TYPES[types[0]], "bool", IN[0], mask, False, to=to)
         return mask
 

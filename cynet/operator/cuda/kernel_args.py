@@ -7,9 +7,9 @@ import numpy as np
 
 from ...base.errors import ArgumentError
 
-INT, LONG = ctypes.c_int, ctypes.c_longlong
+INT, LONG = ctypes.c_int, ctypes.c_longlong  # int and long long in C
 # bool arrays are moved and compared as bytes
-C_TYPES = {
+C_TYPES = {  # dtype -> its C type
     "float32": "float",
     "float64": "double",
     "float16": "cynet::half",
@@ -20,7 +20,7 @@ C_TYPES = {
     "int64": "long long",
     "bool": "unsigned char",
 }
-SIZEOF = {
+SIZEOF = {  # bytes of a C type
     "float": 4,
     "double": 8,
     "cynet::half": 2,
@@ -136,7 +136,7 @@ def make_axes(outer, reduced):
     return Axes(*sizes, len(outer[0]), len(reduced[0]), *map(c_int64_array, (*outer, *reduced)))
 
 
-def layout(shape, to, source, to_start=0, start=0):
+def layout_args(shape, to, source, to_start=0, start=0):
     """The Layout of ``dst[to_start + i . to] = src[start + i . source]`` for all i of `shape`."""
     n = prod(shape)
     shape, (to, source) = join_axes(shape, to, source)

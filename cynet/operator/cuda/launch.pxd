@@ -16,7 +16,7 @@ cdef enum:
     BLOCK_THREADS = 256         # threads of a block in launches over elements
     MAX_BLOCKS = 65536  # maximum number of blocks of such a launch
 
-cdef enum ArgumentKind:
+cdef enum ArgumentKind:  # where a kernel's argument comes from
     kIn = 0
     kOut = 1
     kOutGrad = 2
@@ -36,7 +36,7 @@ cdef enum StepCondition:  # flags; a step runs if each flag that is set holds
     kIfTraining = 4
     kIfPredicting = 8
 
-cdef struct Argument:
+cdef struct Argument:  # one argument of a launch
     int kind
     int index
     int64_t offset  # bytes into the array, or into the program's values
@@ -48,7 +48,7 @@ cdef struct RandomStream:  # argument of kernels/random.cu
     uint64_t stream
     const void* base
 
-cdef struct Step:
+cdef struct Step:  # one launch, or one check
     void* kernel   # NULL: a check of the two int64 at `arguments[0]`
     int number     # index into the operator's kernels or messages
     unsigned grid[3]
@@ -62,7 +62,7 @@ cdef struct Step:
     int n_targets  # 0: always
     int when
 
-cdef struct Program:
+cdef struct Program:  # the steps of forward or of backward
     Step* steps
     int n_steps
     char* values

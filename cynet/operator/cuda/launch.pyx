@@ -38,7 +38,7 @@ cdef class DeviceOperator(Operator):
         self.device, self.kernels, self.held, self.messages = device, [], [], []
         self.launch = <LaunchFn><size_t>device.launch_address
         self.space = <SpaceFn><size_t>device.workspace_function_address
-        self.read = <ReadFn><size_t>device.read_address
+        self.read = <ReadFn><size_t>device.read_fn_address
         self.sizes = <SizesFn><size_t>device.sizes_address
         _fill_program(self, &self.programs[0], forward, spaces, "out")
         _fill_program(self, &self.programs[1], backward, backward_spaces, "in_grad")
@@ -130,7 +130,7 @@ cdef class DeviceOperator(Operator):
             if step.kernel == NULL:
                 code = self.read(found, pointers[0], sizeof(found), stream)
                 if code == 0 and found[0] != 0:
-                    _raise_refused(self, step.number, found[1])
+                    _raise_bad_value(self, step.number, found[1])
             else:
                 if self.sizes != NULL:
                     self.sizes(sizes)
@@ -139,7 +139,7 @@ cdef class DeviceOperator(Operator):
                     grid[0] = block_count(out_data[0].size)
                 code = self.launch(step.kernel, grid, step.block, step.shared, stream, params)
             if code != 0:
-                _raise_failed(self, step, code)
+                _raise_launch_error(self, step, code)
         return 0
 
 
@@ -165,11 +165,11 @@ cdef bint _is_needed(const Step* step, OpContext* ctx, const int* req) noexcept 
     return (req[step.first] == kAddTo) == (step.when & kIfAdd != 0)
 
 
-cdef int _raise_refused(DeviceOperator op, int number, int64_t value) except -1 with gil:
+cdef int _raise_bad_value(DeviceOperator op, int number, int64_t value) except -1 with gil:
     raise ArgumentError(op.messages[number].format(value))
 
 
-cdef int _raise_failed(DeviceOperator op, const Step* step, int code) except -1 with gil:
+cdef int _raise_launch_error(DeviceOperator op, const Step* step, int code) except -1 with gil:
     raise op.device.error(None if step.kernel == NULL else op.kernels[step.number], code)
 
 
@@ -189,7 +189,7 @@ cdef int _fill_program(DeviceOperator op, Program* program, steps, spaces, writt
         raise MemoryError()
     for i, each in enumerate(steps):
         step = &program.steps[i]
-        step.first, step.n_targets = each.targets(written)
+        step.first, step.n_targets = each.target_range(written)
         step.dtype = -1
         for word in each.when:
             step.when |= _FLAGS[word]
@@ -205,7 +205,7 @@ cdef int _fill_program(DeviceOperator op, Program* program, steps, spaces, writt
             step.shared, step.sized = each.shared, each.sized
             if each.dtype is not None:
                 step.dtype = dtype_flag(each.dtype)
-            each.check(kernel, MAX_ARGUMENTS)
+            each.check_arguments(kernel, MAX_ARGUMENTS)
         values = _fill_arguments(op, program, step, each.arguments, values)
         program.n_steps += 1
     program.values = <char*>malloc(max(len(values), 1))

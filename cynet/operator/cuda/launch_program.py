@@ -21,7 +21,7 @@ def has_instance(source, name, _sets={}):  # noqa: B006 - a cache
     return name in _sets[source]
 
 
-def compute_instance(template, functor, dtype, source="elementwise"):
+def choose_instance(template, functor, dtype, source="elementwise"):
     """Return (instance, its C type): the array's type, or double if integers have no instance."""
     for kind in (C_TYPES[dtype], "double"):
         name = f"{template}<cynet::functor::{functor}, {kind}>"
@@ -30,7 +30,7 @@ def compute_instance(template, functor, dtype, source="elementwise"):
     return None, None
 
 
-class Steps:
+class Steps:  # launches of forward or backward, and their workspaces
     """The kernel launches of forward or backward, in order, with their temporary memory."""
 
     def __init__(self, device=None):
@@ -40,30 +40,30 @@ class Steps:
         self.steps.append(launch)
         return self
 
-    def space(self, nbytes):
+    def reserve_bytes(self, nbytes):
         """Reserve temporary memory of `nbytes`."""
         self.spaces.append(nbytes)
         return SPACE[len(self.spaces) - 1]
 
-    def workspace(self, n, kind):
+    def reserve(self, n, kind):
         """Reserve temporary memory for n elements of a C type."""
-        return self.space(n * SIZEOF[kind])
+        return self.reserve_bytes(n * SIZEOF[kind])
 
-    def read(self, array, dtype, n, kind, **options):
+    def read_as(self, array, dtype, n, kind, **options):
         """Return n elements of `dtype` in the C type `kind`: `array` itself, or a cast copy."""
         own = C_TYPES[dtype]
         if own == kind:
             return array
-        copy = self.space(n * SIZEOF[kind])
+        copy = self.reserve_bytes(n * SIZEOF[kind])
         self += convert(n, own, kind, array, copy, False, **options)
         return copy
 
-    def write(self, array, dtype, n, kind, launch, adds_cast=False):
+    def write_as(self, array, dtype, n, kind, launch, adds_cast=False):
         """Add `launch`, which computes the values of `array`, its TARGET, in the C type `kind`. If
         `kind` is not the array's own type, the result is cast, as in the CPU's loops: if the
         request is to add, the sum, or with `adds_cast` the summand."""
         own, launch.to = C_TYPES[dtype], (array.index, 1)
-        target = array if own == kind else self.space(n * SIZEOF[kind])
+        target = array if own == kind else self.reserve_bytes(n * SIZEOF[kind])
         known = [(TARGET, target)] + [(ADD, False)] * (own != kind and adds_cast)
         launch.given = [next((b for a, b in known if a is given), given) for given in launch.given]
         if own == kind:
@@ -100,7 +100,7 @@ def fold(steps, reducer, kind, source, target, walk, divisor=1.0):
     name = f"<cynet::{reducer}, {kind}>"
     to, space = (target.index, 1), NULL
     if parts > 1:
-        space = steps.space(count * parts * 8)
+        space = steps.reserve_bytes(count * parts * 8)
     arguments = source, target, space, walk, divisor, ADD
     if columns:
         launch = launch_each(count, "reduce", f"reduce_columns{name}", *arguments, to=to)

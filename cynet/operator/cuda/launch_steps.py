@@ -15,23 +15,23 @@ from ...base.errors import KernelError
 
 BLOCK_THREADS, MAX_BLOCKS = 256, 65536  # the same values as in launch.pxd
 PACK_ELEMENTS = {"elementwise": 4}  # elements that a thread loads at once (Pack in common.cuh)
-_POINTER_BYTES = ctypes.sizeof(ctypes.c_void_p)
+_POINTER_BYTES = ctypes.sizeof(ctypes.c_void_p)  # bytes of a pointer
 _ARGUMENT_BYTES = {"add": 4, "random": 24}  # arguments that are no pointers
 
 
-class Array(NamedTuple):
+class Array(NamedTuple):  # placeholder of a kernel's argument
     """An argument that is known only when the operator runs."""
 
     kind: str
     index: int = 0
     offset: int = 0  # bytes
 
-    def at(self, nbytes):
+    def offset_by(self, nbytes):
         """Return the same array, starting `nbytes` bytes later."""
         return self._replace(offset=self.offset + nbytes)
 
 
-class _Arrays:
+class _Arrays:  # makes the placeholders IN[0], IN[1], ...
     """Placeholders for arrays, by names such as ``IN[i]``."""
 
     def __init__(self, kind):
@@ -42,9 +42,9 @@ class _Arrays:
 
 
 IN, OUT, OUT_GRAD = _Arrays("in"), _Arrays("out"), _Arrays("out_grad")  # IN[0]: first input
-IN_GRAD, AUX, SPACE = _Arrays("in_grad"), _Arrays("aux"), _Arrays("space")
+IN_GRAD, AUX, SPACE = _Arrays("in_grad"), _Arrays("aux"), _Arrays("space")  # SPACE: temporary
 ADD = Array("add", -1)  # whether to add to the array that the launch writes
-TARGET = Array("target")  # replaced by `program.Steps.write`
+TARGET = Array("target")  # replaced by `program.Steps.write_as`
 
 
 class _NullPointer:
@@ -53,8 +53,8 @@ class _NullPointer:
     address = nbytes = 0
 
 
-NULL = _NullPointer()
-RANDOM = Array("random")
+NULL = _NullPointer()  # a null pointer as an argument
+RANDOM = Array("random")  # the random stream of the run
 SIZE, NBYTES = Array("size"), Array("bytes")  # size and bytes of OUT[0], if its shape is known
 
 
@@ -69,7 +69,7 @@ def value_bytes(given):
     return bytes(given)
 
 
-class Check(NamedTuple):
+class Check(NamedTuple):  # a step that raises if a kernel found a wrong value
     """A step that waits for the device and reads two int64: whether a value is wrong, and the
     value; `message` describes the error, with ``{}`` for the value."""
 
@@ -83,7 +83,7 @@ class Check(NamedTuple):
     def arguments(self):
         return [self.at]
 
-    def targets(self, written):
+    def target_range(self, written):
         return (0, 1) if self.to is None else self.to
 
 
@@ -120,7 +120,7 @@ class Launch:
         self.sized, self.dtype = sized, dtype
         self.given, self.grid, self.block, self.shared = list(arguments), grid, block, shared
 
-    def targets(self, written):
+    def target_range(self, written):
         """(first, count) of the arrays that the launch serves; `written` is 'out' or 'in_grad'."""
         if self.to is None:
             found = [a.index for a in self.given if isinstance(a, Array) and a.kind == written]
@@ -129,7 +129,7 @@ class Launch:
 
     @property
     def arguments(self):
-        """The arguments in the layout of `DeviceOperator`; called after `targets`."""
+        """The arguments in the layout of `DeviceOperator`; called after `target_range`."""
         return [
             Array("add", self.to[0])
             if a == ADD
@@ -139,7 +139,7 @@ class Launch:
             for a in self.given
         ]
 
-    def check(self, kernel, maximum):
+    def check_arguments(self, kernel, maximum):
         """Raise KernelError unless the kernel takes arguments of these sizes."""
         where = f"{self.source}.cu, {self.instance}"
         found = [_argument_size(a) for a in self.arguments]

@@ -36,20 +36,20 @@ def for_every_layout(builder):
     """
 
     @wraps(builder)
-    def build(prop, in_shapes, in_types, device):
+    def build_any_layout(prop, in_shapes, in_types, device):
         if not is_channels_last(prop.layout):
             return builder(prop, in_shapes, in_types, device)
         laid = list(in_shapes[:2])
         first = [channels_first(shape, prop.layout) for shape in laid]
         inner = builder(prop.changed(layout=None), [*first, *in_shapes[2:]], in_types, device)
-        weight = copy_operator(device, laid[1], in_types[1]) if len(laid) > 1 else None
+        weight = reorder_form(device, laid[1], in_types[1]) if len(laid) > 1 else None
         (out,) = prop.output_shapes(in_shapes)
-        return LayoutAdapterForm(device, inner, copy_operator(device, laid[0], in_types[0]), weight,
-                                 copy_operator(device, out, in_types[0]))
+        return LayoutAdapterForm(device, inner, reorder_form(device, laid[0], in_types[0]), weight,
+                                 reorder_form(device, out, in_types[0]))
 
-    return build
+    return build_any_layout
 
 
-def copy_operator(device, shape, dtype):
+def reorder_form(device, shape, dtype):
     """The Operator that copies an array of `shape` to channels-first order on the device."""
     return copy_form(device, reorder_operator(shape, dtype), [shape], [reorder_pieces(shape)[1]])

@@ -3,7 +3,7 @@
 import ctypes
 from math import prod
 
-from ...cuda.libraries.cudnn import is_countable
+from ...cuda.libraries.cudnn import is_cudnn_countable
 from ...cuda.libraries.cudnn_maps import Softmax
 from ..checks.index_dtype import IndexWrite, check_index_dtype
 from ..loss.make_loss import BlockGradProperty, MakeLossProperty, PlainLossProperty
@@ -18,9 +18,9 @@ from ..nn.softmax import (
     SoftminProperty,
 )
 from ..sparse.cast_storage import CastStorageProperty
-from ..tensor.axes import split_at
+from ..tensor.axes import sizes_around
 from ..update.whole_arrays import AllFiniteProperty, MultiAllFiniteProperty
-from .cudnn_layer import LayerForm
+from .cudnn_layer import CudnnForm
 from .kernel_args import C_TYPES, INT, LONG
 from .launch_program import Steps, apply_functor, fill_range, identity, launch_form, operator, zeros
 from .launch_steps import (
@@ -61,9 +61,9 @@ def softmax_lines(
     )
 
 
-def library_softmax(dtype, sizes, log_of=False):
+def cudnn_softmax(dtype, sizes, log_of=False):
     """cuDNN's layer for a softmax along the middle of `sizes`; None if it has none."""
-    return Softmax(dtype, sizes, log_of) if is_countable(sizes) else None
+    return Softmax(dtype, sizes, log_of) if is_cudnn_countable(sizes) else None
 
 
 def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_type=None):
@@ -71,27 +71,27 @@ def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_typ
     supports neither lengths nor temperatures."""
     kind, (outer, _, inner) = C_TYPES[dtype], sizes
     if temperature == 1 and length_type is None:
-        layer = library_softmax(dtype, sizes, log_of)
+        layer = cudnn_softmax(dtype, sizes, log_of)
         if layer is not None:
-            return LayerForm(device, layer)
+            return CudnnForm(device, layer)
     forward, backward = Steps(), Steps()
 
-    def lengths(steps):
+    def read_lengths(steps):
         if length_type is None:
             return NULL
-        return steps.read(IN[1], length_type, outer * inner, "long long")
+        return steps.read_as(IN[1], length_type, outer * inner, "long long")
 
-    forward += softmax_lines(IN[0], OUT[0], kind, sizes, temperature, log_of, lengths(forward))
+    forward += softmax_lines(IN[0], OUT[0], kind, sizes, temperature, log_of, read_lengths(forward))
     if length_type is not None:
         backward += zeros((outer * inner,), length_type, IN_GRAD[1])
-    arrays, last = (OUT_GRAD[0], OUT[0], IN_GRAD[0]), (log_of, lengths(backward), ADD)
+    arrays, last = (OUT_GRAD[0], OUT[0], IN_GRAD[0]), (log_of, read_lengths(backward), ADD)
     backward += launch_by_line(f"softmax_grad<{kind}>", sizes, arrays, 1 / temperature, *last)
     return operator(device, forward, backward)
 
 
 @register_form(SoftmaxProperty, LogSoftmaxProperty, SoftminProperty)
 def softmax(prop, shapes, types, device):
-    sizes = split_at(shapes[0], prop.positive_axis(shapes[0]))
+    sizes = sizes_around(shapes[0], prop.positive_axis(shapes[0]))
     length_type = types[1] if prop.use_length else None
     temperature = prop.sign * (prop.temperature or 1.0)
     return softmax_form(device, types[0], sizes, temperature, prop.log_of, length_type)
@@ -105,7 +105,7 @@ def softmax_activation(prop, shapes, types, device):
     return softmax_form(device, types[0], (prod(shape[:-1]), shape[-1], 1))
 
 
-class Target(ctypes.Structure):
+class TargetArgs(ctypes.Structure):
     """Kernel argument: how SoftmaxOutput's gradient reads the labels (softmax.cu)."""
 
     _fields_ = [(name, LONG) for name in ("outer", "n", "inner")]
@@ -117,12 +117,12 @@ def class_labels(steps, prop, shapes, types, n):
     """The labels, input 1, in data's dtype, which has to represent all `n` class indices."""
     if types[1] != types[0]:
         check_index_dtype(prop, [IndexWrite(("label as data's dtype", types[0], n))])
-    return steps.read(IN[1], types[1], prod(shapes[1]), C_TYPES[types[0]], to=(0, 1))
+    return steps.read_as(IN[1], types[1], prod(shapes[1]), C_TYPES[types[0]], to=(0, 1))
 
 
 def zeroed_counter(steps, **options):
     """Reserve a counter in temporary memory, set to 0."""
-    count = steps.space(8)
+    count = steps.reserve_bytes(8)
     steps += launch_each(8, "fill", "zero_bytes", count, 8, to=(0, 1), **options)
     return count
 
@@ -138,19 +138,19 @@ def softmax_output(prop, shapes, types, device):
         sizes = data[0], prod(data[1:]), 1
     size, labels, (_, n, inner) = prod(data), prod(label), sizes
     forward, backward = Steps(), Steps()
-    layer = library_softmax(types[0], sizes)
+    layer = cudnn_softmax(types[0], sizes)
     if layer is None:
         forward += softmax_lines(IN[0], OUT[0], kind, sizes)
 
     def make_form():
         if layer is None:
             return operator(device, forward, backward)
-        return LayerForm(device, layer, backward)
+        return CudnnForm(device, layer, backward)
 
     dy = OUT_GRAD[0] if prop.out_grad else NULL
     backward += zeros(label, types[1], IN_GRAD[1])
     if label == data:  # probabilities
-        given = backward.read(IN[1], types[1], size, kind, to=(0, 1))
+        given = backward.read_as(IN[1], types[1], size, kind, to=(0, 1))
         backward += _difference_launch(size, kind, given, dy, float(prop.grad_scale), False)
         return make_form()
     given = class_labels(backward, prop, shapes, types, n)
@@ -163,7 +163,7 @@ def softmax_output(prop, shapes, types, device):
         )
     smooth = 0.0 if prop.multi_output else prop.smooth_alpha
     scale, miss = prop.grad_scale / divisor, smooth / (n - 1) if n > 1 else 0.0
-    target = Target(*sizes, scale, 1 - smooth, miss, ignored, prop.use_ignore)
+    target = TargetArgs(*sizes, scale, 1 - smooth, miss, ignored, prop.use_ignore)
     arguments = OUT[0], given, dy, IN_GRAD[0], target, counted, ADD
     backward += launch_each(size, "softmax", f"softmax_output_grad<{kind}>", *arguments)
     return make_form()
@@ -235,13 +235,13 @@ def svm_output(prop, shapes, types, forward, backward):
 def cross_entropy(prop, shapes, types, forward, backward):
     (rows, classes), kind = shapes[0], C_TYPES[types[0]]
     size, whole = rows * classes, (rows, classes, 1)
-    logs = forward.workspace(size, kind)
+    logs = forward.reserve(size, kind)
     forward += softmax_lines(IN[0], logs, kind, whole, 1.0, True, add=False, to=(0, 1))
     given = class_labels(forward, prop, shapes, types, classes)
     sizes = rows, classes, ADD
     forward += launch_lines(1, rows, "loss", f"cross_entropy<{kind}>", logs, given, OUT[0], *sizes)
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
-    soft = backward.workspace(size, kind)
+    soft = backward.reserve(size, kind)
     backward += softmax_lines(IN[0], soft, kind, whole, add=False, to=(0, 1))
     given = class_labels(backward, prop, shapes, types, classes)
     arrays = OUT_GRAD[0], soft, given, IN_GRAD[0]

@@ -15,7 +15,7 @@ from ..nn.layer_norm import LayerNormProperty
 from ..nn.leaky_relu import LeakyReLUProperty, slope_layout
 from ..nn.lrn import LRNProperty
 from ..nn.upsampling import UpSamplingProperty
-from ..tensor.axes import split_at
+from ..tensor.axes import sizes_around
 from .kernel_args import (
     C_TYPES,
     INT,
@@ -23,7 +23,7 @@ from .kernel_args import (
     SIZEOF,
     c_int64_array,
     join_axes,
-    layout,
+    layout_args,
     make_axes,
     strides_of,
 )
@@ -47,7 +47,7 @@ MATH_TYPE = {kind: "double" if kind == "double" else "float" for kind in FLOATS}
 _ENOUGH_THREADS = 1 << 17  # number of threads that keep a GPU busy if each loops over rows
 
 
-class Line(ctypes.Structure):
+class LineArgs(ctypes.Structure):
     """Kernel argument: sizes of the lines that are normalized (normalization.cu)."""
 
     _fields_ = [(name, LONG) for name in ("outer", "n", "inner", "channels")]
@@ -56,7 +56,7 @@ class Line(ctypes.Structure):
 def _line_moments(steps, dtype, walk, eps, **options):
     """Compute mean and standard deviation of each line, in a workspace of type `MATH_TYPE`."""
     count, kind = walk.outer * walk.inner, C_TYPES[dtype]
-    mean, std = steps.workspace(count, MATH_TYPE[kind]), steps.workspace(count, MATH_TYPE[kind])
+    mean, std = steps.reserve(count, MATH_TYPE[kind]), steps.reserve(count, MATH_TYPE[kind])
     given = f"moments<{kind}>", IN[0], mean, std, walk, float(eps)
     steps += launch_lines(count, walk.n, SOURCE, *given, **options)
     return mean, std
@@ -96,7 +96,7 @@ def _row_scale_grads(steps, kind, rows, n, mean, std):
     """Add the gradients of gamma and beta along rows, both in one pass: threads take neighboring
     elements, in enough parts to keep a device busy."""
     parts = max(1, min(_ENOUGH_THREADS // max(n, 1), rows // 16, 256))
-    sums = steps.workspace(n * parts, "double"), steps.workspace(n * parts, "double")
+    sums = steps.reserve(n * parts, "double"), steps.reserve(n * parts, "double")
     arrays = OUT_GRAD[0], IN[0], mean, std, *sums
     launch = launch_each(n, SOURCE, f"scale_grad_parts<{kind}>", *arrays, rows, n, to=(1, 2))
     launch.grid = (launch.grid[0], parts, 1)
@@ -108,10 +108,13 @@ def _row_scale_grads(steps, kind, rows, n, mean, std):
 
 @launch_form(LayerNormProperty)
 def layer_norm(prop, shapes, types, forward, backward):
-    walk, kind = Line(*split_at(shapes[0], prop.positive_axis(shapes[0])), 0), C_TYPES[types[0]]
+    walk, kind = (
+        LineArgs(*sizes_around(shapes[0], prop.positive_axis(shapes[0])), 0),
+        C_TYPES[types[0]],
+    )
     moment_types = _normalize_lines(forward, prop, types, walk)
     known = [
-        backward.read(OUT[i], out, walk.outer * walk.inner, MATH_TYPE[kind], to=(0, 3))
+        backward.read_as(OUT[i], out, walk.outer * walk.inner, MATH_TYPE[kind], to=(0, 3))
         for i, out in enumerate(moment_types, 1)
     ]
     _normalize_backward(backward, kind, walk, *known)
@@ -132,7 +135,7 @@ def group_norm(prop, shapes, types, device):
 
 def _normalization_form(prop, batch, channels, size, types, device):
     """Build the form that normalizes (batch, channels, size) along the last axis."""
-    walk = Line(batch * channels, size, 1, channels)
+    walk = LineArgs(batch * channels, size, 1, channels)
     forward, backward = Steps(), Steps()
     _normalize_lines(forward, prop, types, walk)
     found = _line_moments(backward, types[0], walk, prop.eps, to=(0, 3))
@@ -146,7 +149,7 @@ def launch_declared_kernels(prop, shapes, types, forward, backward):
     parameters, and whether to add to the output."""
     params, kind = prop.kernel_params(shapes), C_TYPES[types[0]]
     if isinstance(prop.gpu, GpuLines):
-        walk = Line(*(params.pop(name) for name in ("outer", "n", "inner")), 0)
+        walk = LineArgs(*(params.pop(name) for name in ("outer", "n", "inner")), 0)
     arrays = prop.by_name(IN, OUT, OUT_GRAD, IN_GRAD)
     for steps, direction in ((forward, "forward"), (backward, "backward")):
         for kernel in prop.kernels_of(direction):
@@ -168,7 +171,7 @@ def launch_declared_kernels(prop, shapes, types, forward, backward):
         backward += zeros(shapes[array.index], types[array.index], array)
 
 
-class Neighbours(ctypes.Structure):
+class NeighbourArgs(ctypes.Structure):
     """Kernel argument: window of channels that LRN sums the squares of (normalization.cu)."""
 
     _fields_ = [(name, LONG) for name in ("batch", "channels", "inner", "size")]
@@ -180,9 +183,9 @@ def local_response(prop, shapes, types, forward, backward):
     shape, kind = shapes[0], C_TYPES[types[0]]
     n = prod(shape)
     numbers = prop.nsize, prop.alpha, prop.beta, prop.knorm
-    around = Neighbours(shape[0], shape[1], prod(shape[2:]), *numbers)
+    around = NeighbourArgs(shape[0], shape[1], prod(shape[2:]), *numbers)
     forward += launch_each(n, SOURCE, f"local_response<{kind}>", IN[0], OUT[0], around, ADD)
-    parts = backward.workspace(n, kind), backward.workspace(n, kind)
+    parts = backward.reserve(n, kind), backward.reserve(n, kind)
     given = OUT_GRAD[0], IN[0], *parts
     backward += launch_each(n, SOURCE, f"local_response_parts<{kind}>", *given, around, to=(0, 1))
     backward += launch_each(
@@ -197,7 +200,7 @@ def leaky_relu(prop, shapes, types, forward, backward):
     if prop.act_type == "prelu":
         _prelu_steps(forward, backward, n, kind, shapes)
     elif prop.act_type == "rrelu":
-        _random_slopes(prop, forward, backward, n, dtype)
+        _rrelu_steps(prop, forward, backward, n, dtype)
     else:
         _rectifier_steps(forward, prop.act_type, prop.slope, n, dtype)
         slope = constant(forward.device, prop.slope, dtype, kind)
@@ -228,7 +231,7 @@ def _prelu_steps(forward, backward, n, kind, shapes):
     backward += _slope_launch(n, kind, IN[1], OUT_GRAD[0], IN_GRAD[0], sizes)
 
 
-def _random_slopes(prop, forward, backward, n, dtype):
+def _rrelu_steps(prop, forward, backward, n, dtype):
     kind, low, high = C_TYPES[dtype], prop.lower_bound, prop.upper_bound
     training, predicting = {"when": ("training",)}, {"when": ("predicting",)}
     forward += draw_launch(n, kind, OUT[1], kUniform, low, high, add=False, to=(0, 0), **training)
@@ -288,12 +291,12 @@ def upsampling(prop, shapes, types, device):
         whole = (batch, count, h, by, w, by)
         large = (channels * height * width, height * width, by * width, width, by, 1)
         small = (count * h * w, h * w, w, 0, 1, 0)
-        walk = layout(whole, large, small, begin)
+        walk = layout_args(whole, large, small, begin)
         add = True if sums and i else ADD
         forward += launch_each(walk.n, "index", f"copy<{kind}>", IN[i], OUT[0], walk, add)
         outer, (cached_steps,) = join_axes((batch, count, h, w), [large[k] for k in (0, 1, 2, 4)])
         gone, (gone_steps,) = join_axes((by, by), [large[k] for k in (3, 5)])
         walk = make_axes((outer, cached_steps), (gone, gone_steps))
-        fold(backward, "sum", kind, OUT_GRAD[0].at(begin * SIZEOF[kind]), IN_GRAD[i], walk)
+        fold(backward, "sum", kind, OUT_GRAD[0].offset_by(begin * SIZEOF[kind]), IN_GRAD[i], walk)
         first += 0 if sums else count
     return operator(device, forward, backward)

@@ -9,11 +9,11 @@ import ctypes
 from math import prod
 
 from ...base.errors import ArgumentError
-from ...cuda.libraries.cudnn import is_countable
+from ...cuda.libraries.cudnn import is_cudnn_countable
 from ...cuda.libraries.cudnn_maps import Pooling
 from ..nn.pooling import PoolingProperty
 from ..nn.spatial_window import to_3d
-from .cudnn_layer import LayerForm
+from .cudnn_layer import CudnnForm
 from .kernel_args import C_TYPES, INT, LONG
 from .launch_program import Steps, operator
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, launch_each
@@ -26,14 +26,14 @@ _SMALL_PLANE = 64  # elements of an image below which our kernels beat cuDNN
 _POOL_TYPES = {"max": 0, "avg": 1, "sum": 2, "lp": 3}  # numbers in pooling.cu
 
 
-class Window(ctypes.Structure):
+class WindowArgs(ctypes.Structure):
     """Kernel argument: sizes of pooling windows with up to three axes (pooling.cu)."""
 
     _fields_ = [("planes", LONG), ("type", INT), ("p", INT), ("count_pad", INT)]
     _fields_ += [(n, INT * 3) for n in ("size", "out", "kernel", "stride", "pad", "pad_after")]
 
 
-def library_pooling(prop, dtype, data, axes):
+def cudnn_pooling(prop, dtype, data, axes):
     """cuDNN's layer for a pooling over `axes` (`prop.geometry` of each); None if cuDNN has none or
     a slower one."""
     sizes, kernel, stride, pad, pad_after = zip(*axes)
@@ -43,7 +43,7 @@ def library_pooling(prop, dtype, data, axes):
         return None
     if prop.pool_type in ("max", "lp") or pad != pad_after or usual != sizes:
         return None
-    if not is_countable(data) or not is_countable(out):
+    if not is_cudnn_countable(data) or not is_cudnn_countable(out):
         return None
     pool_type = prop.pool_type
     if pool_type == "avg" and prop.count_include_pad is False:
@@ -57,11 +57,11 @@ def pooling(prop, in_shapes, in_types, device):
     """Build the form of Pooling: cuDNN's averages and sums, or our own kernels."""
     data, dtype, kind = in_shapes[0], in_types[0], C_TYPES[in_types[0]]
     axes = [prop.geometry(axis, size) for axis, size in enumerate(data[2:])]
-    layer = library_pooling(prop, dtype, data, axes)
+    layer = cudnn_pooling(prop, dtype, data, axes)
     if layer is not None:
-        return LayerForm(device, layer)
+        return CudnnForm(device, layer)
     sizes, kernel, stride, pad, pad_after = zip(*axes)
-    window = Window(
+    window = WindowArgs(
         data[0] * data[1],
         _POOL_TYPES[prop.pool_type],
         prop.p_value or 1,
@@ -78,7 +78,7 @@ def pooling(prop, in_shapes, in_types, device):
                 f"operator {prop.op_name}: images of {data[2:]}; on a GPU they have at most "
                 f"{_MAX_PLANE_ELEMENTS} elements"
             )
-        positions = backward.workspace(n, "int")
+        positions = backward.reserve(n, "int")
         backward += launch_each(
             n, "pooling", f"pool_argmax<{kind}>", IN[0], positions, window, to=(0, 1)
         )

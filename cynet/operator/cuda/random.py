@@ -15,10 +15,10 @@ from .launch_program import convert, launch_form, zeros
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, RANDOM, SIZE, Check, launch_each
 
 kUniform = 0  # values of the enumeration in random_draw.h
-_FLOAT_DTYPES = ("float32", "float64", "float16", "bfloat16")
+_FLOAT_DTYPES = ("float32", "float64", "float16", "bfloat16")  # dtypes that are drawn
 
 
-class Draw(ctypes.Structure):
+class DrawArgs(ctypes.Structure):
     """Kernel argument: a distribution and its parameters (random.cu)."""
 
     _fields_ = [("a", ctypes.c_double), ("b", ctypes.c_double), ("each", LONG)]
@@ -29,7 +29,7 @@ def draw_launch(
     n, kind, out, distribution, a=0.0, b=0.0, arrays=(NULL, NULL), each_pair=1, add=ADD, **options
 ):
     """``out (+)=`` n draws of a distribution, whose parameters are numbers or arrays of double."""
-    what = Draw(a, b, each_pair, distribution)
+    what = DrawArgs(a, b, each_pair, distribution)
     return launch_each(n, "random", f"draw<{kind}>", out, n, what, *arrays, RANDOM, add, **options)
 
 
@@ -62,7 +62,7 @@ def uint64_as_signed(number):
 @launch_form(SampleDistribution)
 def sample_form(prop, shapes, types, forward, backward):
     sets, pairs = prod(shapes[0]), prod(prop.shape)
-    arrays = [forward.read(IN[i], t, sets, "double") for i, t in enumerate(types)]
+    arrays = [forward.read_as(IN[i], t, sets, "double") for i, t in enumerate(types)]
     arrays += [NULL] * (2 - len(arrays))
     for dtype in [prop.dtype] if prop.dtype else _FLOAT_DTYPES:
         given = {"arrays": arrays, "each_pair": pairs, "dtype": dtype}
@@ -72,7 +72,7 @@ def sample_form(prop, shapes, types, forward, backward):
 @launch_form(ShuffleProperty)
 def shuffle(prop, shapes, types, forward, backward):
     rows, width = shapes[0][0], prod(shapes[0][1:])
-    choice, order = forward.workspace(rows, "long long"), forward.workspace(rows, "long long")
+    choice, order = forward.reserve(rows, "long long"), forward.reserve(rows, "long long")
     forward += launch_each(rows, "random", "draw_swaps", choice, rows, RANDOM)
     forward += launch_each(1, "random", "permutation", choice, order, rows)
     arguments = IN[0], order, OUT[0], 1, rows, width, rows, ADD
@@ -85,8 +85,8 @@ def multinomial(prop, shapes, types, forward, backward):
     k, rows = shape[-1], prod(shape[:-1])
     per_row = prod(prop.shape)
     n, outputs = rows * per_row, 2 if prop.get_prob else 1
-    sums, choices = forward.workspace(rows * k, "double"), forward.workspace(n, "long long")
-    wrong, always = forward.space(16), {"to": (0, 0)}
+    sums, choices = forward.reserve(rows * k, "double"), forward.reserve(n, "long long")
+    wrong, always = forward.reserve_bytes(16), {"to": (0, 0)}
     forward += launch_each(16, "fill", "zero_bytes", wrong, 16, **always)
     forward += launch_each(
         rows, "random", f"weight_sums<{kind}>", IN[0], sums, rows, k, wrong, **always
@@ -105,7 +105,7 @@ def multinomial(prop, shapes, types, forward, backward):
         arrays = IN[0], sums, choices, OUT[1]
         forward += launch_each(n, "random", f"log_probability<{kind}>", *arrays, n, k, per_row, ADD)
         backward += zeros(shape, types[0], IN_GRAD[0])
-        choices = backward.read(OUT[0], prop.dtype, n, "long long")
+        choices = backward.read_as(OUT[0], prop.dtype, n, "long long")
         arrays = OUT_GRAD[1], IN[0], choices, IN_GRAD[0]
         backward += launch_each(
             n, "random", f"log_probability_grad<{kind}>", *arrays, n, k, per_row

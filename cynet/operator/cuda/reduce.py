@@ -6,12 +6,12 @@ from math import prod
 from ...base.errors import ArgumentError
 from ..checks.index_dtype import WIDENED_DTYPES
 from ..tensor.arg import ArgmaxChannelProperty, ArgProperty
-from ..tensor.axes import axis_of, split_at
+from ..tensor.axes import axis_of, sizes_around
 from ..tensor.reduce import ReduceProperty
 from ..tensor.scan import CumSumProperty
 from ..tensor.topk import OrderProperty
 from .kernel_args import C_TYPES, LONG, axes_of, broadcast_strides, cast_type, space_of, strides_of
-from .launch_program import compute_instance, constant, convert, fold, launch_form, zeros
+from .launch_program import choose_instance, constant, convert, fold, launch_form, zeros
 from .launch_steps import (
     ADD,
     IN,
@@ -38,17 +38,17 @@ def reduce(prop, shapes, types, forward, backward):
     divisor = float(walk.reduced_size) if prop.mean else 1.0
     fold(forward, prop.reduction, kind, IN[0], OUT[0], walk, divisor)
     small = broadcast_strides([1 if i in reduced else m for i, m in enumerate(shape)], shape)
-    name, kind = compute_instance("broadcast_grad", prop.gradient, dtype, "broadcast")
-    g = backward.read(OUT_GRAD[0], dtype, walk.preserved_size, kind)
+    name, kind = choose_instance("broadcast_grad", prop.gradient, dtype, "broadcast")
+    g = backward.read_as(OUT_GRAD[0], dtype, walk.preserved_size, kind)
     if prop.reads:
-        x = backward.read(IN[0], dtype, n, kind)
-        y = backward.read(OUT[0], dtype, walk.preserved_size, kind)
+        x = backward.read_as(IN[0], dtype, n, kind)
+        y = backward.read_as(OUT[0], dtype, walk.preserved_size, kind)
         spread = space_of(shape, strides_of(shape), small, small)
     else:  # the gradient uses the mean's divisor
         x = y = constant(forward.device, 1 / divisor, dtype, kind)
         spread = space_of(shape, *[(0,) * len(shape)] * 2, small)
     launch = launch_each(n, "broadcast", name, g, x, y, TARGET, spread, ADD)
-    backward.write(IN_GRAD[0], dtype, n, kind, launch)
+    backward.write_as(IN_GRAD[0], dtype, n, kind, launch)
 
 
 def _line_launch(instance, source, target, sizes, choice):
@@ -62,11 +62,11 @@ def _line_launch(instance, source, target, sizes, choice):
 def argmax_argmin(prop, shapes, types, forward, backward):
     shape = shapes[0]
     if isinstance(prop, ArgmaxChannelProperty):
-        outer, n, inner = split_at(shape, 1)
+        outer, n, inner = sizes_around(shape, 1)
     elif prop.axis is None:
         outer, n, inner = 1, prod(shape), 1
     else:
-        outer, n, inner = split_at(shape, axis_of(prop.axis, len(shape)))
+        outer, n, inner = sizes_around(shape, axis_of(prop.axis, len(shape)))
     kinds = C_TYPES[types[0]], C_TYPES[WIDENED_DTYPES.get(types[0], types[0])]
     sizes, largest = (outer, n, inner), prop.op_name != "argmin"
     forward += _line_launch(f"find_extreme<{', '.join(kinds)}>", IN[0], OUT[0], sizes, largest)
@@ -77,13 +77,13 @@ def running_sum(prop, shapes, types, forward, backward):
     shape, kind = shapes[0], C_TYPES[types[0]]
     sizes = 1, prod(shape), 1
     if prop.axis is not None:
-        sizes = split_at(shape, axis_of(prop.axis, len(shape)))
+        sizes = sizes_around(shape, axis_of(prop.axis, len(shape)))
     name = f"running_sum<{kind}>"
     forward += _line_launch(name, IN[0], OUT[0], sizes, False)
     backward += _line_launch(name, OUT_GRAD[0], IN_GRAD[0], sizes, True)
 
 
-class Lines(ctypes.Structure):
+class SortLineArgs(ctypes.Structure):
     """Kernel argument: sizes of an array (outer, n, inner) that is sorted along n (sort.cu)."""
 
     _fields_ = [(name, LONG) for name in ("outer", "n", "inner", "padded")]
@@ -114,15 +114,19 @@ def sort_steps(kind, x, order, lines_of, ascending, **options):
 @launch_form(OrderProperty)
 def ordering_form(prop, shapes, types, forward, backward):
     dtype, kind = types[0], C_TYPES[types[0]]
-    shape, axis = prop.sorted_shape(shapes[0])
-    outer, n, inner = split_at(shape, axis)
+    shape, axis = prop.shape_and_axis(shapes[0])
+    outer, n, inner = sizes_around(shape, axis)
     if n >= 1 << 30:
         raise ArgumentError(f"operator {prop.op_name} orders less than 2 ** 30 elements, got {n}")
     padded = max(2, 1 << (n - 1).bit_length())
-    line, k, given = Lines(outer, n, inner, padded), prop.count(n), prop.output_kinds()
+    line, k, given = (
+        SortLineArgs(outer, n, inner, padded),
+        prop.output_length(n),
+        prop.output_kinds(),
+    )
     taken = outer * k * inner
-    order = forward.space(outer * inner * padded * 4)
-    for step in sort_steps(kind, IN[0], order, line, prop.ascending(), to=(0, len(given))):
+    order = forward.reserve_bytes(outer * inner * padded * 4)
+    for step in sort_steps(kind, IN[0], order, line, prop.is_ascending(), to=(0, len(given))):
         forward += step
     for i, what in enumerate(given):
         if what == "value":
@@ -134,15 +138,15 @@ def ordering_form(prop, shapes, types, forward, backward):
                 taken, "sort", f"scatter_ordered<{kind}>", NULL, order, OUT[i], line, k
             )
         else:
-            index = forward.space(taken * 8)
+            index = forward.reserve_bytes(taken * 8)
             forward += launch_each(
                 taken, "sort", "order_positions", order, index, line, k, to=(i, 1)
             )
-            own = cast_type(prop.index_type())
+            own = cast_type(prop.indices_dtype())
             forward += convert(taken, "long long", own, index, OUT[i])
     if prop.differentiable:
-        backward.space(outer * inner * padded * 4)
-        for step in sort_steps(kind, IN[0], SPACE[0], line, prop.ascending(), to=(0, 1)):
+        backward.reserve_bytes(outer * inner * padded * 4)
+        for step in sort_steps(kind, IN[0], SPACE[0], line, prop.is_ascending(), to=(0, 1)):
             backward += step
         backward += zeros(shapes[0], dtype, IN_GRAD[0])
         if "value" in given:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..registered import Registered
 
 FORMS: dict[type, tuple[Any, bool]] = {}  # class of a property -> (builder, checks)
-_CPU_CONTEXT = Context("cpu")
+_CPU_CONTEXT = Context("cpu")  # for the checks of the CPU's operator
 
 
 def register_form(*classes, checks=True):
@@ -49,7 +49,7 @@ def _load_forms():
     import_all(__package__)
 
 
-def form_of(prop):
+def find_form_builder(prop):
     """Return (builder, checks) of a property or its class, or None if it has no GPU form."""
     _load_forms()
     cls = prop if isinstance(prop, type) else type(prop)
@@ -62,7 +62,7 @@ def form_of(prop):
 
 def has_form(prop: Registered | type[Registered]) -> bool:
     """Return whether the operator of a property or its class runs on a GPU."""
-    return form_of(prop) is not None
+    return find_form_builder(prop) is not None
 
 
 def build(
@@ -72,7 +72,7 @@ def build(
 
     Raises ArgumentError: the operator has no form for GPUs.
     """
-    form = form_of(prop)
+    form = find_form_builder(prop)
     if form is None:
         raise ArgumentError(f"operator {prop.op_name} has no form for GPUs; run it on mx.cpu()")
     builder, checks = form
@@ -81,7 +81,7 @@ def build(
     return builder(prop, [tuple(s) for s in in_shapes], list(in_types), on)
 
 
-def gpu_operator(
+def create_gpu_operator(
     prop: Registered, ctx: Context, in_shapes: Sequence[Shape], in_types: Sequence[str]
 ) -> Operator:
     """Create the Operator that computes `prop` on a GPU."""

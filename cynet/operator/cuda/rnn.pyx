@@ -8,7 +8,7 @@ from libcpp.vector cimport vector
 
 from ..._typedefs cimport TBlob, aligned, dtype_size, kAddTo, kInt64, kNullOp, kWriteTo
 from ...cuda._device cimport ReadFn, SpaceFn
-from ...cuda.libraries.cudnn cimport Tensor
+from ...cuda.libraries.cudnn cimport TensorDesc
 from ...cuda.libraries.cudnn_rnn cimport Recurrent, States
 from ...kernels.elementwise.elementwise cimport run_cast
 from .._base cimport Operator, OpContext
@@ -32,7 +32,7 @@ cdef enum:
     WORKSPACE = MAX_SPACES         # index of temporary memory: that of `_workspace`
     STAND_IN = MAX_SPACES + 1  # index of temporary memory: the missing hidden output
 
-cdef struct Reserve:  # saved by forward for backward
+cdef struct SavedData:  # saved by forward for backward
     char* factors   # of dropout: an array for each pair of adjacent stacks
     char* reserves  # cuDNN's
     char* outputs   # outputs of the stacks
@@ -54,7 +54,7 @@ cdef class RNNForm(Operator):
     cdef vector[void*] droppers  # DeviceOperator; forward draws and multiplies, backward multiplies
     cdef DeviceOperator copy  # operator that copies reserves
     cdef DeviceOperator clear  # forward: zeros in OUT[0]; backward: in the gradient of lengths
-    cdef Tensor x, y
+    cdef TensorDesc x, y
     cdef ReadFn read
     cdef SpaceFn space
     cdef vector[int64_t] reserve_at
@@ -77,8 +77,8 @@ cdef class RNNForm(Operator):
         for one in droppers:
             self.droppers.push_back(<void*>one)
         self.clear, self.device = clear, device
-        self.x, self.y = Tensor(dtype, shape), Tensor(dtype, out)
-        self.read = <ReadFn><size_t>device.read_address
+        self.x, self.y = TensorDesc(dtype, shape), TensorDesc(dtype, out)
+        self.read = <ReadFn><size_t>device.read_fn_address
         self.space = <SpaceFn><size_t>device.workspace_function_address
         self.steps, self.batch, _ = shape
         self.x_size, self.y_size = prod(shape), prod(out)
@@ -102,10 +102,10 @@ cdef class RNNForm(Operator):
         cdef int last = ctx.n_out - 1, i
         cdef int64_t top = self.stacks.size() - 1
         cdef char* work
-        cdef Reserve where
+        cdef SavedData where
         cdef void* ends[2]
         _prepare_run(self, ctx, in_data)
-        _saved_values(self, ctx, <char*>out_data[last].data if req[last] != kNullOp else NULL,
+        _locate_saved(self, ctx, <char*>out_data[last].data if req[last] != kNullOp else NULL,
                       ctx.is_train, &where)
         work = _workspace(self, ctx)
         ends[0] = ends[1] = NULL
@@ -114,7 +114,7 @@ cdef class RNNForm(Operator):
                 ends[i] = out_data[1 + i].data
                 if req[1 + i] == kAddTo:
                     ends[i] = _addend(self, work, i)
-        _compute_stacks(self, ctx, in_data, ctx.is_train, ctx.is_train, &where, ends, work)
+        _forward_stacks(self, ctx, in_data, ctx.is_train, ctx.is_train, &where, ends, work)
         for i in range(self.kinds):
             _restore_empty_states(self, ctx, i, in_data[2 + i].data, ends[i])
         if req[0] != kNullOp:
@@ -129,7 +129,7 @@ cdef class RNNForm(Operator):
                       TBlob* aux_states) except -1 nogil:
         cdef int64_t s, n = self.stacks.size()
         cdef int i
-        cdef Reserve where
+        cdef SavedData where
         cdef char* work
         cdef char* dx
         cdef const char* dy = <const char*>out_grad[0].data
@@ -144,7 +144,7 @@ cdef class RNNForm(Operator):
             if req[2 + i] != kNullOp:
                 grads[i] = in_grad[2 + i].data if req[2 + i] != kAddTo else _addend(self, work, i)
         for s in range(n - 1, -1, -1):
-            dx = _input_gradient(self, work, s)
+            dx = _input_grad_buffer(self, work, s)
             if s == 0 and req[0] != kNullOp and req[0] != kAddTo:
                 dx = <char*>in_grad[0].data
             if s == 0 and self.has_lengths:  # cuDNN may leave what is behind a sequence's end
@@ -177,7 +177,7 @@ cdef int _prepare_run(RNNForm self, OpContext* ctx, const TBlob* in_data) except
 cdef int _query_sizes(RNNForm self, OpContext* ctx, const TBlob* in_data) except -1:
     cdef Recurrent stack
     for stack in self.held[:self.stacks.size()]:
-        stack.prepare(&ctx.run_ctx, in_data[1].data)
+        stack.query_sizes(&ctx.run_ctx, in_data[1].data)
         self.work = max(self.work, aligned(max(stack.work[0], stack.work[1])))
         self.weights = max(self.weights, aligned(stack.weights))
         self.reserve_at.push_back(self.reserves)
@@ -222,29 +222,29 @@ cdef int _read_lengths(RNNForm self, OpContext* ctx, const TBlob* given) except 
     return 0
 
 
-cdef Reserve _reserve_layout(RNNForm self, char* begin, char* factors) noexcept nogil:
-    cdef Reserve where
+cdef SavedData _saved_data_at(RNNForm self, char* begin, char* factors) noexcept nogil:
+    cdef SavedData where
     where.factors, where.reserves = factors, begin
     where.outputs = begin + self.reserves
     where.inputs = where.outputs + <int64_t>self.stacks.size() * self.y_bytes
     return where
 
 
-cdef int _saved_values(RNNForm self, OpContext* ctx, char* hidden, bint training,
-                       Reserve* where) except -1 nogil:
+cdef int _locate_saved(RNNForm self, OpContext* ctx, char* hidden, bint training,
+                       SavedData* where) except -1 nogil:
     """The address of the values that forward saves; `hidden` is NULL without that output."""
     cdef char* own
     if hidden != NULL and self.fits and training:
-        where[0] = _reserve_layout(self, hidden + self.factors, hidden)
+        where[0] = _saved_data_at(self, hidden + self.factors, hidden)
         return 0
     own = <char*>self.space(ctx.run_ctx.dev_id, STAND_IN, self.factors + self.rest,
                             ctx.run_ctx.stream)
-    where[0] = _reserve_layout(self, own + self.factors, hidden if hidden != NULL else own)
+    where[0] = _saved_data_at(self, own + self.factors, hidden if hidden != NULL else own)
     return 0
 
 
 cdef int _restore_saved(RNNForm self, OpContext* ctx, const TBlob* in_data, char* hidden,
-                        char* work, Reserve* where) except -1 nogil:
+                        char* work, SavedData* where) except -1 nogil:
     """The values that forward saved, with reserves that backward may change; recomputed where it
     did not fit."""
     cdef void* ends[2]
@@ -253,19 +253,19 @@ cdef int _restore_saved(RNNForm self, OpContext* ctx, const TBlob* in_data, char
     cdef char* own = <char*>self.space(ctx.run_ctx.dev_id, STAND_IN, self.factors + self.rest,
                                        ctx.run_ctx.stream) + self.factors
     if self.fits and ctx.is_train:
-        where[0] = _reserve_layout(self, hidden + self.factors, hidden)
-        source, to = _blob(where.reserves, self.reserves // 8), _blob(own, self.reserves // 8)
+        where[0] = _saved_data_at(self, hidden + self.factors, hidden)
+        source, to = _as_blob(where.reserves, self.reserves // 8), _as_blob(own, self.reserves // 8)
         source.dtype = to.dtype = kInt64
         self.copy.run(0, ctx, &source, &to, NULL, NULL, NULL, &req)
         where.reserves = own
     else:
-        where[0] = _reserve_layout(self, own, hidden)
+        where[0] = _saved_data_at(self, own, hidden)
         ends[0] = ends[1] = NULL
-        _compute_stacks(self, ctx, in_data, False, True, where, ends, work)
+        _forward_stacks(self, ctx, in_data, False, True, where, ends, work)
     return 0
 
 
-cdef TBlob _blob(void* data, int64_t size) noexcept nogil:
+cdef TBlob _as_blob(void* data, int64_t size) noexcept nogil:
     cdef TBlob blob
     memset(&blob, 0, sizeof(blob))
     blob.data, blob.size, blob.ndim, blob.shape[0] = data, size, 1, size
@@ -288,7 +288,7 @@ cdef void* _addend(RNNForm self, char* work, int kind) noexcept nogil:
     return work + self.work + 2 * self.weights + (_state_bytes(self, 0) if kind else 0)
 
 
-cdef char* _input_gradient(RNNForm self, char* work, int64_t s) noexcept nogil:
+cdef char* _input_grad_buffer(RNNForm self, char* work, int64_t s) noexcept nogil:
     """The address of the gradient of stack `s`'s input: two buffers alternate."""
     return (work + self.work + 2 * self.weights + _state_bytes(self, 0) + _state_bytes(self, 1)
             + s % 2 * max(self.x_bytes, self.y_bytes))
@@ -349,9 +349,9 @@ cdef int _apply_dropout(RNNForm self, OpContext* ctx, int64_t number, int direct
     cdef TBlob outs[2]
     cdef int req[2]
     req[0] = req[1] = kWriteTo
-    ins[0] = _blob(x, self.y_size)
-    ins[1] = outs[1] = _blob(factors + number * self.factor, self.y_size)
-    outs[0] = _blob(y, self.y_size)
+    ins[0] = _as_blob(x, self.y_size)
+    ins[1] = outs[1] = _as_blob(factors + number * self.factor, self.y_size)
+    outs[0] = _as_blob(y, self.y_size)
     ins[0].dtype = ins[1].dtype = outs[0].dtype = outs[1].dtype = self.dtype
     return (<DeviceOperator>self.droppers[number]).run(
         direction, ctx, ins, outs, NULL, outs, NULL, req)
@@ -359,13 +359,13 @@ cdef int _apply_dropout(RNNForm self, OpContext* ctx, int64_t number, int direct
 
 cdef int _fill_zero(RNNForm self, OpContext* ctx, void* to, int64_t size) except -1 nogil:
     cdef int req = kWriteTo
-    cdef TBlob blob = _blob(to, size)
+    cdef TBlob blob = _as_blob(to, size)
     blob.dtype = self.dtype
     return self.clear.run(0, ctx, NULL, &blob, NULL, NULL, NULL, &req)
 
 
-cdef int _compute_stacks(RNNForm self, OpContext* ctx, const TBlob* in_data, bint draw,
-                         bint training, Reserve* where, void** ends, char* work) except -1 nogil:
+cdef int _forward_stacks(RNNForm self, OpContext* ctx, const TBlob* in_data, bint draw,
+                         bint training, SavedData* where, void** ends, char* work) except -1 nogil:
     """Forward through all stacks. `draw`: new dropout factors instead of those of `where`."""
     cdef int64_t s
     cdef const void* c = in_data[3].data if self.kinds == 2 else NULL
@@ -397,7 +397,7 @@ cdef const void* _weight_space(RNNForm self, OpContext* ctx, int64_t s, const vo
 
 cdef int _stack_gradient(RNNForm self, OpContext* ctx, int64_t s, const char* dy, char* dx,
                          const TBlob* out_grad, const TBlob* in_data, int req, TBlob* gradient,
-                         void** grads, Reserve* where, char* work) except -1 nogil:
+                         void** grads, SavedData* where, char* work) except -1 nogil:
     cdef char* reserve = where.reserves + self.reserve_at[s]
     cdef char* y = where.outputs + s * self.y_bytes
     cdef const void* x = in_data[0].data

@@ -16,26 +16,26 @@ from ..tensor.pad import PadProperty
 from ..tensor.reshape import ReshapeLikeProperty, SameBytesProperty
 from ..tensor.strided_moves import StridedCopyOperator, subview, whole_view
 from ..tensor.transpose import MoveProperty
-from .kernel_args import C_TYPES, INT, LONG, axes_of, c_int64_array, layout
+from .kernel_args import C_TYPES, INT, LONG, axes_of, c_int64_array, layout_args
 from .launch_program import Steps, constant, fold, launch_form, operator, zeros
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, launch_each
 from .registry import register_form
 
-_CPU_CONTEXT = Context("cpu")
+_CPU_CONTEXT = Context("cpu")  # to describe a move by the CPU's operator
 
 
-def copy(kind, source, target, view_in, view_out, **options):
+def copy_view(kind, source, target, view_in, view_out, **options):
     """``target (+)= source`` on two Views of one shape."""
     out, given = view_out, view_in
-    walk = layout(out.shape, out.strides, given.strides, out.offset, given.offset)
+    walk = layout_args(out.shape, out.strides, given.strides, out.offset, given.offset)
     return launch_each(walk.n, "index", f"copy<{kind}>", source, target, walk, ADD, **options)
 
 
-def fill_form(device, number, dtype, array, view, **options):
+def fill_view(device, number, dtype, array, view, **options):
     """``array (+)= number`` on a View."""
     kind = C_TYPES[dtype]
     zero = view._replace(strides=(0,) * len(view.shape), offset=0)
-    return copy(kind, constant(device, number, dtype, kind), array, zero, view, **options)
+    return copy_view(kind, constant(device, number, dtype, kind), array, zero, view, **options)
 
 
 def copy_form(device, op, shapes, out_shapes):
@@ -45,12 +45,12 @@ def copy_form(device, op, shapes, out_shapes):
     forward, backward = Steps(), Steps()
     if fill is not None:
         for i, shape in enumerate(out_shapes):
-            forward += fill_form(device, fill, dtype, OUT[i], whole_view(shape))
+            forward += fill_view(device, fill, dtype, OUT[i], whole_view(shape))
     for piece in pieces:
         out = OUT[piece.to]
         if fill:  # kAddTo: the constant is subtracted again where a piece is added
-            forward += fill_form(device, -fill, dtype, out, piece.target, when=("add",))
-        forward += copy(kind, IN[piece.index], out, piece.source, piece.target)
+            forward += fill_view(device, -fill, dtype, out, piece.target, when=("add",))
+        forward += copy_view(kind, IN[piece.index], out, piece.source, piece.target)
     taken = {piece.index for piece in pieces}
     for i, shape in enumerate(shapes):
         if i in op.uncovered or i not in taken:
@@ -66,10 +66,10 @@ def _add_piece_gradient(steps, kind, piece):
     if repeated:
         fold(steps, "sum", kind, g, dx, axes_of(source.shape, repeated))
     else:
-        steps += copy(kind, g, dx, piece.target, source)
+        steps += copy_view(kind, g, dx, piece.target, source)
 
 
-class Borders(ctypes.Structure):
+class BorderArgs(ctypes.Structure):
     """Kernel argument: shapes of a padded array and of its interior (index.cu)."""
 
     _fields_ = [("n", LONG), ("ndim", INT), ("reflect", INT)]
@@ -81,7 +81,7 @@ def pad_form(prop, shape, dtype, device):
     params = prop.kernel_params([shape])
     kind, lengths = C_TYPES[dtype], params["dst"]
     lists = [c_int64_array(params[name]) for name in ("dst", "src", "before")]
-    walk = Borders(prod(lengths), len(shape), params["reflect"], *lists)
+    walk = BorderArgs(prod(lengths), len(shape), params["reflect"], *lists)
     forward, backward = Steps(), Steps()
     forward += launch_each(walk.n, "index", f"pad<{kind}>", IN[0], OUT[0], walk, ADD)
     backward += zeros(shape, dtype, IN_GRAD[0])
@@ -114,28 +114,28 @@ def channels_last(prop, shapes, types, forward, backward):
     whole = whole_view((n, rows, columns))
     transposed = whole_view((n, columns, rows))
     transposed = transposed._replace(shape=whole.shape, strides=(rows * columns, 1, rows))
-    forward += copy("float", IN[0], OUT[0], whole, transposed)
-    backward += copy("float", OUT_GRAD[0], IN_GRAD[0], transposed, whole)
+    forward += copy_view("float", IN[0], OUT[0], whole, transposed)
+    backward += copy_view("float", OUT_GRAD[0], IN_GRAD[0], transposed, whole)
 
 
 @launch_form(SliceAssignProperty, SliceAssignScalarProperty)
 def assign(prop, shapes, types, forward, backward):
     dtype, kind = types[0], C_TYPES[types[0]]
     whole = whole_view(shapes[0])
-    view = subview(whole, *prop.ranges(shapes[0]))
+    view = subview(whole, *prop.part_range(shapes[0]))
     part = whole_view(view.shape)
-    walk = layout(view.shape, view.strides, view.strides, view.offset, view.offset)
+    walk = layout_args(view.shape, view.strides, view.strides, view.offset, view.offset)
     back = "index", f"take_grad<{kind}>"
     scalar = isinstance(prop, SliceAssignScalarProperty)
-    forward += copy(kind, IN[0], OUT[0], whole, whole)
+    forward += copy_view(kind, IN[0], OUT[0], whole, whole)
     # the amount that an adding request has added in that part is subtracted
     forward += launch_each(walk.n, *back, IN[0], OUT[0], walk, when=("add",))
     if scalar:
-        forward += fill_form(forward.device, prop.scalar, dtype, OUT[0], view)
+        forward += fill_view(forward.device, prop.scalar, dtype, OUT[0], view)
     else:
-        forward += copy(kind, IN[1], OUT[0], part, view)
-    backward += copy(kind, OUT_GRAD[0], IN_GRAD[0], whole, whole)
-    backward += fill_form(forward.device, 0, dtype, IN_GRAD[0], view, when=("write",))
+        forward += copy_view(kind, IN[1], OUT[0], part, view)
+    backward += copy_view(kind, OUT_GRAD[0], IN_GRAD[0], whole, whole)
+    backward += fill_view(forward.device, 0, dtype, IN_GRAD[0], view, when=("write",))
     backward += launch_each(walk.n, *back, OUT_GRAD[0], IN_GRAD[0], walk, when=("add",))
     if not scalar:
-        backward += copy(kind, OUT_GRAD[0], IN_GRAD[1], view, part)
+        backward += copy_view(kind, OUT_GRAD[0], IN_GRAD[1], view, part)

@@ -19,7 +19,7 @@ class KernelArgs(ctypes.Structure):
 @launch_form(UpdateProperty)
 def update(prop, shapes, types, forward, backward):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
-    numbers = (*prop.rule_numbers(), 0.0, 0.0, 0.0, 0.0, 0.0)[:5]
+    numbers = (*prop.rule_parameters(), 0.0, 0.0, 0.0, 0.0, 0.0)[:5]
     params = KernelArgs(prop.lr, prop.wd, prop.rescale_grad, prop.clip, *numbers)
     count = len(prop.states) - prop.master  # the float32 master weight is the last state
     states = [AUX[i] if i < count else NULL for i in range(3)]

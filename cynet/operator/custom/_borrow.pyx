@@ -2,7 +2,7 @@
 
 The engine holds the variables of the real arrays while an operator runs, so a Python operator that
 waited on them would wait for itself. What it gets are NDArrays of their own variables over the same
-memory: reading, writing and any nd function work inside the call; `reclaim` then waits for all of
+memory: reading, writing and any nd function work inside the call; `end_loans` then waits for all of
 it.
 
 Nobody has that memory afterwards. Arrays and views of them that the user's code keeps get memory of
@@ -51,7 +51,7 @@ def ones(shape, dtype, ctx):
     return out
 
 
-def reclaim(tuple lists, bint quiet=False):
+def end_loans(tuple lists, bint quiet=False):
     """Wait for all engine functions that use lent arrays; raise their error unless `quiet`.
 
     An array that the user's code keeps beyond the call, itself or as a view, gets a copy of the

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ...typing import FileName
 
 PACKAGE = Path(__file__).parents[2]  # the folder cynet
-CYTHON_DIRECTIVES = {
+CYTHON_DIRECTIVES = {  # of all compiled modules
     "language_level": 3,
     "boundscheck": False,
     "wraparound": False,
@@ -190,7 +190,7 @@ def compile_pyx(path: FileName, name: str | None = None, force: bool = False) ->
     if loaded is not None and getattr(loaded, "__file__", None) == str(library):
         return loaded
     if force or cache.read_cached(library) is None:
-        _build(path, name, library)
+        _compile_library(path, name, library)
     spec = importlib.util.spec_from_file_location(name, library)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
@@ -217,7 +217,7 @@ def _hash_inputs(files):
     return digest.hexdigest()[:16]
 
 
-def _build(path, name, library):
+def _compile_library(path, name, library):
     """Compile in a separate process and folder, then move the result into place at once."""
     import subprocess  # imported here, because only compiling needs it
     import tempfile
@@ -226,7 +226,7 @@ def _build(path, name, library):
         optional(package, f"compile_pyx of {path.name}")
     with tempfile.TemporaryDirectory(prefix=".", dir=library.parent) as work:
         shutil.copy2(path, Path(work) / f"{name}.pyx")
-        code = f"from {__name__} import build_here; build_here()"
+        code = f"from {__name__} import build_in_cwd; build_in_cwd()"
         search = os.pathsep.join([str(PACKAGE.parent), *filter(None, sys.path)])
         with config.environment("PYTHONPATH", search):
             try:
@@ -279,7 +279,7 @@ def _explain_failure(path, output):
     return f"compile_pyx: {path} does not compile:\n{(messages or output)[-6000:].strip()}"
 
 
-def build_here():
+def build_in_cwd():
     """Build NAME.pyx of the current folder into a module: the process of `compile_pyx`."""
     name, beside = sys.argv[1:]
     made = extension(name, f"{name}.pyx", include_dirs=[beside])

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...base.dtype import name_of
 from ...base.errors import ArgumentError, describe_error, wrap_error
-from ..checks.shapes import has_empty, known_shape
+from ..checks.shapes import has_empty_axis, known_shape
 from ..property import is_known
 
 MAX_NDIM = 8  # the same as MAX_NDIM in _typedefs.pxd
@@ -20,12 +20,12 @@ MAX_NDIM = 8  # the same as MAX_NDIM in _typedefs.pxd
 # Shapes of trial inputs, which show the sizes of an operator's other arrays.
 TRIAL_SHAPES = ((6, 10), (6, 10, 14, 14), (6, 10, 14), (6,))  # shapes of inputs in trial calls
 
-_short_repr = reprlib.Repr()
+_short_repr = reprlib.Repr()  # shortens values in messages
 _short_repr.maxstring = _short_repr.maxother = 120
 _short_repr.maxlist = _short_repr.maxtuple = 12
 
 
-class Callback(NamedTuple):
+class Callback(NamedTuple):  # a user's function, and its name
     """A function of a user, and its name in messages."""
 
     function: object
@@ -51,10 +51,10 @@ class CallbackChecker:
         try:
             return callback.function(*args, **kwargs)
         except Exception as error:
-            failure = self.failure(callback, error)
+            failure = self.callback_error(callback, error)
         raise failure
 
-    def failure(self, callback, error):
+    def callback_error(self, callback, error):
         """Return the exception to raise for the exception `error` that `callback` raised."""
         return wrap_error(
             error,
@@ -102,7 +102,7 @@ class CallbackChecker:
         """
         ins, outs, states = self.parse_lists(callback, found, lengths, may_lack_states)
         complete = all(map(is_known, in_shapes))
-        empty = complete and has_empty(in_shapes)
+        empty = complete and has_empty_axis(in_shapes)
         return (
             [self.parse_shape(callback, s, empty=empty) for s in ins],
             [self.parse_shape(callback, s, complete, empty) for s in outs],
@@ -182,7 +182,7 @@ class CallbackChecker:
     def refuse_replaced(self, callback, given, arrays):
         """Refuse a list of arrays in which the user's code put others instead of writing into
         them; views of the same memory are fine."""
-        if len(given) == len(arrays) and all(map(_same_memory, given, arrays)):
+        if len(given) == len(arrays) and all(map(_has_same_memory, given, arrays)):
             return
         raise ArgumentError(
             f"{self.where}: {callback.name} changed its list of arrays; write into the arrays "
@@ -190,7 +190,7 @@ class CallbackChecker:
         )
 
 
-def _same_memory(array, old_array):
+def _has_same_memory(array, old_array):
     return array is old_array or (
         type(array) is type(old_array) and _data_address(array) == _data_address(old_array)
     )

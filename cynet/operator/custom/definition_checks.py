@@ -102,7 +102,7 @@ class GuardedProperty(OperatorProperty):
         except CynetError:
             raise
         except Exception as error:
-            raise self.check.failure(callback_of(super(), "__init__"), error) from error
+            raise self.check.callback_error(callback_of(super(), "__init__"), error) from error
         self._cached_names.clear()  # delete results from before all parameters were set
 
     def list_arguments(self):

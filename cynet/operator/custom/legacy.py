@@ -20,7 +20,7 @@ from ..parameters import Str
 from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, is_known
 from ..second_order import Refused
-from ._borrow import lend, reclaim
+from ._borrow import end_loans, lend
 from .callback_checks import CallbackChecker, callback_of
 from .custom import OneInputOneOutput
 from .node import OutputGradients
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # The instances that nodes refer to by their `info` parameter; nodes keep their instances alive.
 _instances = weakref.WeakValueDictionary()  # id -> PythonOp that nodes refer to
-_instance_ids = itertools.count(1)
+_instance_ids = itertools.count(1)  # ids of PythonOp objects
 
 
 class PythonOp(OneInputOneOutput):
@@ -306,12 +306,12 @@ class _NumpyOperator(Operator):
         self.outputs = OutputGradients(prop, ctx, in_shapes, in_types)
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
-        self._run("forward", in_data=_numpy_views(in_data), out_data=_numpy_views(out_data))
+        self._call_method("forward", in_data=_numpy_views(in_data), out_data=_numpy_views(out_data))
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
-        self._run(
+        self._call_method(
             "backward",
-            out_grad=self.outputs.gradients(
+            out_grad=self.outputs.fill_missing(
                 _numpy_views(out_grad), lambda s, t, ctx: np.ones(s, t)
             ),
             in_data=_numpy_views(in_data),
@@ -319,7 +319,7 @@ class _NumpyOperator(Operator):
             in_grad=_numpy_views(in_grad),
         )
 
-    def _run(self, method, **arrays):
+    def _call_method(self, method, **arrays):
         """Call the method with copies of the lists; the last list holds the targets."""
         method = callback_of(self.instance, method)
         given = {name: list(each) for name, each in arrays.items()}
@@ -345,7 +345,7 @@ class _NDArrayOperator(_NumpyOperator):
         owner = self.memory_owner
         self._lend_arrays(
             "backward",
-            out_grad=self.outputs.gradients(lend(out_grad, owner)),
+            out_grad=self.outputs.fill_missing(lend(out_grad, owner)),
             in_data=lend(in_data, owner),
             out_data=lend(out_data, owner),
             in_grad=lend(in_grad, owner, True),
@@ -354,21 +354,21 @@ class _NDArrayOperator(_NumpyOperator):
     def _lend_arrays(self, method, **arrays):
         done = False
         try:
-            self._run(method, **arrays)
+            self._call_method(method, **arrays)
             done = True
         finally:
-            reclaim(tuple(arrays.values()), quiet=not done)
+            end_loans(tuple(arrays.values()), quiet=not done)
 
 
 class _HostOperator(_NDArrayOperator):
     """Runs a NumpyOp on copies in the host's memory of tensors on a GPU."""
 
-    def _run(self, method, **arrays):
+    def _call_method(self, method, **arrays):
         copies = {
             name: [None if each is None else each.asnumpy() for each in given]
             for name, given in arrays.items()
         }
-        super()._run(method, **copies)
+        super()._call_method(method, **copies)
         target = list(arrays)[-1]
         for array, copy in zip(arrays[target], copies[target]):
             if array is not None:

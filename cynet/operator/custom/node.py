@@ -12,7 +12,7 @@ from ..parameters import Str
 from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, is_known
 from ..second_order import Refused
-from ._borrow import lend, ones, reclaim
+from ._borrow import end_loans, lend, ones
 from .callback_checks import Callback, CallbackChecker, callback_of
 from .custom import CUSTOM_OPERATORS, REQUEST_NAMES, CustomOp
 
@@ -106,7 +106,7 @@ class OutputGradients:
         self.prop, self.ctx, self.inputs = prop, ctx, (list(in_shapes), list(in_types))
         self.kinds = None
 
-    def gradients(self, arrays, make=ones):
+    def fill_missing(self, arrays, make=ones):
         """Return `arrays` with an array of ones for every None."""
         if all(each is not None for each in arrays):
             return arrays
@@ -135,20 +135,20 @@ class CustomOperator(Operator):
             "out_data": lend(out_data, owner, True),
             "aux": lend(aux_states, owner, True),
         }
-        self._run("forward", "out_data", lent, req, is_train=ctx.is_train)
+        self._call_method("forward", "out_data", lent, req, is_train=ctx.is_train)
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
         owner = self.memory_owner
         lent = {
-            "out_grad": self.outputs.gradients(lend(out_grad, owner)),
+            "out_grad": self.outputs.fill_missing(lend(out_grad, owner)),
             "in_data": lend(in_data, owner),
             "out_data": lend(out_data, owner),
             "in_grad": lend(in_grad, owner, True),
             "aux": lend(aux_states, owner, True),
         }
-        self._run("backward", "in_grad", lent, req)
+        self._call_method("backward", "in_grad", lent, req)
 
-    def _run(self, method, target, lent, req, **more):
+    def _call_method(self, method, target, lent, req, **more):
         """Call the method with copies of the lists; `target` names the list of arrays to write."""
         given, done = {name: list(each) for name, each in lent.items()}, False
         try:
@@ -158,7 +158,7 @@ class CustomOperator(Operator):
             done = True
         finally:
             del given
-            reclaim(tuple(lent.values()), quiet=not done)
+            end_loans(tuple(lent.values()), quiet=not done)
 
 
 # the cache holds objects of users: see definition_checks.release_operators

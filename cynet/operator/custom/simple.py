@@ -32,7 +32,7 @@ from .simple_signatures import (
     SIGNATURES,
     check_device,
     parameter_names,
-    unknown_signature,
+    signature_error,
 )
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ kInplaceLhsOut = 3  # binary: the output may take the left operand's memory
 kInplaceOutLhs = 4  # binary: lhs_grad may take out_grad's memory
 
 _FORWARD_PAIRS = {kInplaceInOut: 1, kInplaceLhsOut: 2}  # option -> number of operands it is for
-_BACKWARD_PAIRS = {kInplaceOutIn: 1, kInplaceOutLhs: 2}
+_BACKWARD_PAIRS = {kInplaceOutIn: 1, kInplaceOutLhs: 2}  # option -> number of operands it is for
 
 
 class SimpleOp:
@@ -136,8 +136,8 @@ class SimpleOp:
         """
         names = parameter_names(function, "shape function")
         if names not in SHAPE_SIGNATURES:
-            raise unknown_signature(self.name, "shape function", names, SHAPE_SIGNATURES)
-        self._set_operands(SHAPE_SIGNATURES[names], "shape function")
+            raise signature_error(self.name, "shape function", names, SHAPE_SIGNATURES)
+        self._set_operand_count(SHAPE_SIGNATURES[names], "shape function")
         self.shape_function = function
         self._check_sizes()
         return self
@@ -178,9 +178,9 @@ class SimpleOp:
         """
         names = parameter_names(function, "function")
         if names not in SIGNATURES:
-            raise unknown_signature(self.name, "function", names, SIGNATURES)
-        self._set_operands(SIGNATURES[names], "function")
-        self._check_option("set_function", inplace, _FORWARD_PAIRS)
+            raise signature_error(self.name, "function", names, SIGNATURES)
+        self._set_operand_count(SIGNATURES[names], "function")
+        self._check_inplace_option("set_function", inplace, _FORWARD_PAIRS)
         gradient = self.gradients.get(check_device(self.name, device), (function,))[0]
         self._same_language(function, gradient)
         self._check_sizes(inplace)
@@ -233,10 +233,10 @@ class SimpleOp:
         """
         names = parameter_names(gradient, "gradient")
         if names not in GRADIENT_SIGNATURES:
-            raise unknown_signature(self.name, "gradient", names, GRADIENT_SIGNATURES)
+            raise signature_error(self.name, "gradient", names, GRADIENT_SIGNATURES)
         operands, kind = GRADIENT_SIGNATURES[names]
-        self._set_operands(operands, "gradient")
-        self._check_option("set_gradient", inplace, _BACKWARD_PAIRS)
+        self._set_operand_count(operands, "gradient")
+        self._check_inplace_option("set_gradient", inplace, _BACKWARD_PAIRS)
         known = {k for _, k in self.gradients.values()}
         if known - {kind}:
             raise ArgumentError(
@@ -440,7 +440,7 @@ class SimpleOp:
 
     description = "An operator registered with mx.simple_op."
 
-    def _set_operands(self, operands, what):
+    def _set_operand_count(self, operands, what):
         if self.operands not in (None, operands):
             words = {1: "unary", 2: "binary"}
             raise ArgumentError(
@@ -456,7 +456,7 @@ class SimpleOp:
                 "functions or both be Python functions"
             )
 
-    def _check_option(self, method, option, pairs):
+    def _check_inplace_option(self, method, option, pairs):
         if option != kNoInplace and pairs.get(option) != self.operands:
             raise ArgumentError(
                 f"simple_op '{self.name}': {method} cannot take in-place option {option} "
@@ -481,7 +481,7 @@ class SimpleOp:
             shapes = (shape,) * self.operands
             try:
                 if isinstance(self.shape_function, CFunction):
-                    found = self.shape_function.shape(shapes, Env(1.0, {}))
+                    found = self.shape_function.infer_shape(shapes, Env(1.0, {}))
                 else:
                     found = self.shape_function(*shapes, EnvArguments(1.0, {}))
                 found = tuple(int(n) for n in found)

@@ -9,7 +9,7 @@ import numpy as np
 from ...base.errors import ArgumentError, ShapeError
 from .._base import Operator
 from .._simple import CFunction, CSimpleOperator, Env
-from ..checks.shapes import has_empty, plain_shape
+from ..checks.shapes import has_empty_axis, plain_shape
 from ..parameters import Bool
 from ..property import OperatorProperty, OpReq, is_known, merge_shapes
 from .callback_checks import Callback, CallbackChecker
@@ -113,11 +113,11 @@ class SimpleProperty(OperatorProperty):
     def params(self):
         return dict(self.env_kwargs) if self.spec.kwargs else super().params()
 
-    def env(self, resource=()):
+    def make_env(self, resource=()):
         """Return the EnvArguments of one call."""
         return EnvArguments(self.scalar if self.spec.scalar else 0.0, self.env_kwargs, resource)
 
-    def c_env(self):
+    def make_c_env(self):
         """The environment for C functions, without the resources."""
         return Env(self.scalar if self.spec.scalar else 0.0, self.env_kwargs)
 
@@ -131,12 +131,12 @@ class SimpleProperty(OperatorProperty):
         if not all(map(is_known, in_shapes)):
             return in_shapes, out_shapes, []
         if isinstance(function, CFunction):
-            callback = Callback(function.shape, "shape function")
-            found = self.check.call(callback, tuple(map(plain_shape, in_shapes)), self.c_env())
+            callback = Callback(function.infer_shape, "shape function")
+            found = self.check.call(callback, tuple(map(plain_shape, in_shapes)), self.make_c_env())
         else:
             callback = Callback(function, "shape function")
-            found = self.check.call(callback, *map(plain_shape, in_shapes), self.env())
-        shape = self.check.parse_shape(callback, found, True, has_empty(in_shapes))
+            found = self.check.call(callback, *map(plain_shape, in_shapes), self.make_env())
+        shape = self.check.parse_shape(callback, found, True, has_empty_axis(in_shapes))
         return in_shapes, [merge_shapes(shape, *out_shapes)], []
 
     def forward_resource(self, in_shapes):
@@ -166,7 +166,7 @@ class SimpleProperty(OperatorProperty):
         gradient, kind = spec.gradients.get(device, (None, "T0"))
         if isinstance(function, CFunction):
             reads = ("T0", "T1", "T2").index(kind)
-            return CSimpleOperator(self.c_env(), spec.operands, function, gradient, reads)
+            return CSimpleOperator(self.make_c_env(), spec.operands, function, gradient, reads)
         return PythonSimpleOperator(self, function, gradient, kind)
 
 
@@ -181,12 +181,12 @@ class PythonSimpleOperator(Operator):
         self.kind = kind
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
-        env = self.prop.env(ctx.requested)
+        env = self.prop.make_env(ctx.requested)
         self.check.call(self.function, *in_data, env, out_data[0], req[0], ctx.run_ctx)
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
         read = {"T0": [], "T1": out_data, "T2": in_data}[self.kind]
-        env = self.prop.env(ctx.requested)
+        env = self.prop.make_env(ctx.requested)
         self.check.call(self.gradient, out_grad[0], *read, env, *in_grad, *req, ctx.run_ctx)
 
 

@@ -7,7 +7,7 @@ from .._simple import CFunction
 
 # parameter names of a function -> its number of operands
 SIGNATURES = {("src", "env", "ret", "req", "ctx"): 1, ("lhs", "rhs", "env", "ret", "req", "ctx"): 2}
-SHAPE_SIGNATURES = {("src", "env"): 1, ("lhs", "rhs", "env"): 2}
+SHAPE_SIGNATURES = {("src", "env"): 1, ("lhs", "rhs", "env"): 2}  # parameter names -> operands
 GRADIENT_SIGNATURES = {  # parameter names -> (inputs, arrays read in addition to out_grad)
     ("out_grad", "env", "in_grad", "req", "ctx"): (1, "T0"),
     ("out_grad", "out_value", "env", "in_grad", "req", "ctx"): (1, "T1"),
@@ -36,7 +36,7 @@ def parameter_names(function, what):
     return tuple(inspect.signature(function).parameters)
 
 
-def unknown_signature(name, what, names, wanted):
+def signature_error(name, what, names, wanted):
     """Return the error that lists the allowed parameters of a function."""
     choices = " or ".join(f"({', '.join(w)})" for w in wanted)
     return ArgumentError(

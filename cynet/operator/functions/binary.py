@@ -15,7 +15,7 @@ from .examples import example_lines
 from .row import BOOL, FLOAT, Binary, Form, Gradient
 
 _ZERO_GRAD = Gradient("grad_one", "grad_one", False, False)  # both gradients are 0
-_IN_FLOAT32 = Precision(FLOAT32)
+_IN_FLOAT32 = Precision(FLOAT32)  # mixed precision keeps float32
 _PRODUCT_RULE = Linear({0: (1,), 1: (0,)})  # linear in either operand
 
 
@@ -59,7 +59,7 @@ def _truth_table(call: str, output: str) -> str:
 
 
 # fmt: off
-BINARY = (
+BINARY = (  # a row for each function of two arrays
     Binary("add", "plus", Gradient("grad_one", "grad_one", False), sign="+", method="add",
         simple=True, onnx="Add",
         same=Form("elemwise_add", "Sum of two arrays of one shape.", "[5. 7. 9.]",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._base import register_operator
 from ..precision import WIDEST, Precision
-from ..storage_types import on_values
+from ..storage_types import values_rule
 from . import binary, reductions, unary
 from .derivatives import (
     make_binary_rule,
@@ -14,7 +14,7 @@ from .derivatives import (
     make_reduction_rule,
     make_scalar_rule,
     make_unary_rule,
-    map_derivative,
+    rule_from_derivative,
 )
 from .examples import make_form_example, make_reduction_example, make_unary_example
 from .row import BACKWARD_READS, DEFAULT_PRECISION
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..storage_types import SparseRule
     from .row import Binary, Form, Reduction, Unary
 
-_WIDEST_PRECISION = Precision(WIDEST, WIDEST)
+_WIDEST_PRECISION = Precision(WIDEST, WIDEST)  # computes in the widest input dtype
 
 
 def register_unary(base: Any) -> None:
@@ -39,7 +39,7 @@ def register_unary(base: Any) -> None:
         The property that computes it; ``base.attributes_of_row(row)`` are further attributes.
     """
     for row in unary.UNARY:
-        _register(
+        _register_row(
             base,
             unary,
             row,
@@ -49,8 +49,8 @@ def register_unary(base: Any) -> None:
             reads=row.reads,
             backward_reads=BACKWARD_READS[row.reads],
             differentiable=row.gradient is not None,
-            second_order=map_derivative(make_unary_rule, row.derivative),
-            sparse=on_values() if row.zero_stays else row.sparse,
+            second_order=rule_from_derivative(make_unary_rule, row.derivative),
+            sparse=values_rule() if row.zero_stays else row.sparse,
             amp=row.amp,
             example=make_unary_example(row),
             methods=(row.name,) if row.method else (),
@@ -76,7 +76,7 @@ def register_binary(base: Any, kind: str, **attributes: Any) -> None:
         if kind not in row.forms():
             continue
         form = getattr(row, kind)
-        _register(
+        _register_row(
             base,
             binary,
             row,
@@ -85,7 +85,7 @@ def register_binary(base: Any, kind: str, **attributes: Any) -> None:
             gradients=row.gradient,
             backward_reads=row.gradient.backward_reads,
             differentiable=row.gradient.exists,
-            second_order=_second_order(row, kind, form),
+            second_order=_second_order_rule(row, kind, form),
             sparse=form.sparse or _sparse_rule(form.at_zero),
             amp=form.amp
             or row.amp
@@ -100,7 +100,7 @@ def register_binary(base: Any, kind: str, **attributes: Any) -> None:
 def register_reductions(base: Any) -> None:
     """Register an operator for each reduction; ``base.attributes_of_row(row)`` adds attributes."""
     for row in reductions.REDUCTIONS:
-        _register(
+        _register_row(
             base,
             reductions,
             row,
@@ -110,7 +110,7 @@ def register_reductions(base: Any) -> None:
             reads=row.reads,
             backward_reads=("out_grad", "in_data", "out_data") if row.reads else BACKWARD_READS[""],
             mean=row.mean,
-            second_order=map_derivative(make_reduction_rule, row.derivative),
+            second_order=rule_from_derivative(make_reduction_rule, row.derivative),
             sparse=row.sparse,
             amp=row.amp,
             example=make_reduction_example(row),
@@ -120,7 +120,7 @@ def register_reductions(base: Any) -> None:
         )
 
 
-def _register(
+def _register_row(
     base: type,
     module: ModuleType,
     row: Unary | Binary | Reduction,
@@ -138,9 +138,9 @@ def _sparse_names(operator: Unary | Form, usual: bool) -> tuple[str, ...]:
     return (operator.name, *(each for each in operator.aliases if each[0] != "_"))
 
 
-def _second_order(row: Binary, kind: str, form: Form) -> Formula | Linear | Flat | None:
+def _second_order_rule(row: Binary, kind: str, form: Form) -> Formula | Linear | Flat | None:
     if form.derivative is not None:
-        return map_derivative(make_scalar_rule, form.derivative)
+        return rule_from_derivative(make_scalar_rule, form.derivative)
     if not row.derivatives:
         return None
     return (make_binary_rule if kind == "same" else make_broadcast_rule)(*row.derivatives)
@@ -149,4 +149,4 @@ def _second_order(row: Binary, kind: str, form: Form) -> Formula | Linear | Flat
 def _sparse_rule(at_zero: Callable[[float], float] | None) -> SparseRule | None:
     if at_zero is None:
         return None
-    return on_values(lambda prop: at_zero(float(prop.scalar)) == 0)
+    return values_rule(lambda prop: at_zero(float(prop.scalar)) == 0)

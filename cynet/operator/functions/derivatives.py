@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     _Rule = TypeVar("_Rule")
 
-Derivative: TypeAlias = "Callable[..., Array]"
+Derivative: TypeAlias = "Callable[..., Array]"  # in operators of mx.nd
 
 
-def map_derivative(
+def rule_from_derivative(
     make: Callable[[Derivative], Formula], derivative: Derivative | _Rule
 ) -> Formula | _Rule:
     """`make` applied to a derivative that is a function; `Linear()` and the like unchanged."""

@@ -16,7 +16,7 @@ from .unary import UNARY
 BITS = "bits"  # a result of integers and bools alone
 
 # mx.nd's name of a function -> NumPy's name, if that is different.
-NUMPY_NAMES = {
+NUMPY_NAMES = {  # mx.nd's name of a function -> NumPy's
     "divide": "true_divide",
     "modulo": "mod",
     "lesser": "less",
@@ -24,17 +24,17 @@ NUMPY_NAMES = {
     "abs": "absolute",
 }
 # mx.nd's remainder by 0 is 0
-_FUNCTORS = {"mod": "remainder"}
+_FUNCTORS = {"mod": "remainder"}  # mx.nd's functor -> NumPy's, where they differ
 _ZERO_GRAD = Gradient("grad_one", "grad_one", False, False)  # both gradients are 0
 
 
-def _log_of_sum(F: Operators, a: Array, b: Array) -> Array:
+def _logaddexp(F: Operators, a: Array, b: Array) -> Array:
     return F.log(F.broadcast_add(F.exp(a), F.exp(b)))
 
 
 # NumPy's binary functions that mx.nd lacks: name, functor, gradient, kind of result, and the second
 # derivative: a rule, or the function in terms of mx.nd's operators.
-_NUMPY_ONLY_ROWS = (
+_NUMPY_ONLY_ROWS = (  # binary functions that mx.nd lacks
     *((f"bitwise_{n}", f"bitwise_{n}", _ZERO_GRAD, BITS, None) for n in ("and", "or", "xor")),
     *((f"bitwise_{n}", n, _ZERO_GRAD, BITS, None) for n in ("left_shift", "right_shift")),
     *((n, n, _ZERO_GRAD, BITS, None) for n in ("gcd", "lcm")),
@@ -58,11 +58,11 @@ _NUMPY_ONLY_ROWS = (
         FLOAT,
         lambda F, a, b: F.broadcast_mul(a, 2.0**b),
     ),
-    ("logaddexp", "logaddexp", Gradient("logaddexp_lgrad", "logaddexp_rgrad"), FLOAT, _log_of_sum),
+    ("logaddexp", "logaddexp", Gradient("logaddexp_lgrad", "logaddexp_rgrad"), FLOAT, _logaddexp),
 )
 
 # [(name, functor, gradient, kind of result, rule or function, row of mx.nd)]
-BINARIES = tuple(
+BINARIES = tuple(  # name, functor, gradient, result, rule, row of each
     (
         NUMPY_NAMES.get(row.function, row.function),
         _FUNCTORS.get(row.functor, row.functor),
@@ -75,8 +75,8 @@ BINARIES = tuple(
     if row.broadcast is not None
 ) + tuple((*row, None) for row in _NUMPY_ONLY_ROWS)
 # name -> (operator's name, row of mx.nd) of unary functions
-UNARIES: dict[str, tuple[str, Unary | None]] = {}
-NPX_UNARIES: dict[str, tuple[str, Unary | None]] = {}
+UNARIES: dict[str, tuple[str, Unary | None]] = {}  # name -> (operator, row)
+NPX_UNARIES: dict[str, tuple[str, Unary | None]] = {}  # name -> (operator, row)
 for _row in UNARY:
     _name = NUMPY_NAMES.get(_row.name, _row.name)
     if _name.startswith("_") or _name.endswith("_like"):
@@ -86,7 +86,7 @@ for _row in UNARY:
     _operator = _row.name if _row.result == SAME else f"_np{'x' if _extends else 'i'}_{_name}"
     (NPX_UNARIES if _extends else UNARIES)[_name] = _operator, _row
 # NumPy's unary functions that mx.nd lacks: name and kind of result.
-NUMPY_ONLY_UNARIES = (
+NUMPY_ONLY_UNARIES = (  # functions that mx.nd lacks
     ("isnan", BOOL),
     ("isinf", BOOL),
     ("isfinite", BOOL),
@@ -96,7 +96,7 @@ NUMPY_ONLY_UNARIES = (
 UNARIES |= {name: (f"_npi_{name}", None) for name, _ in NUMPY_ONLY_UNARIES}
 
 # Functions of an array and a number whose operands may be swapped.
-_COMMUTATIVE_OPERATORS = (
+_COMMUTATIVE_OPERATORS = (  # operands may change places
     "add",
     "multiply",
     "maximum",
@@ -116,7 +116,7 @@ _COMMUTATIVE_OPERATORS = (
     "logical_or",
     "logical_xor",
 )
-_SWAPPED_COMPARISONS = {"greater": "less", "greater_equal": "less_equal"}
+_SWAPPED_COMPARISONS = {"greater": "less", "greater_equal": "less_equal"}  # exchanged operands
 _SWAPPED_COMPARISONS |= {b: a for a, b in _SWAPPED_COMPARISONS.items()}
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Spread: TypeAlias = "Callable[[Array], Array]"  # repeats an array along the reduced axes
-_IN_FLOAT32 = Precision(FLOAT32)
+_IN_FLOAT32 = Precision(FLOAT32)  # mixed precision keeps float32
 
 
 def _extremum_gradient(F: Operators, spread: Spread, g: Array, x: Array, y: Array) -> Array:
@@ -41,7 +41,7 @@ def _nan_example(name: str, first: int, output: str) -> str:
 
 
 # fmt: off
-REDUCTIONS = (
+REDUCTIONS = (  # a row for each reduction over axes
     Reduction("sum", "Sum of elements over axes.", "sum", "grad_right", reads=False, of_nothing=0.0,
         aliases=("sum_axis",), derivative=Linear(), result=WIDE, amp=_IN_FLOAT32,
         onnx="ReduceSum", sparse=SUM,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Dtypes of results for array classes that promote (NumPy's). `mx.nd` keeps the inputs' dtype.
 SAME, BOOL, FLOAT, WIDE = "same", "bool", "float", "wide"  # dtypes of results
-DEFAULT_PRECISION = Precision()
+DEFAULT_PRECISION = Precision()  # float16 as it comes, bfloat16 in float32
 
 
 class Gradient(NamedTuple):
@@ -44,7 +44,7 @@ class Gradient(NamedTuple):
 BACKWARD_READS = {"": ("out_grad",), "x": ("out_grad", "in_data"), "y": ("out_grad", "out_data")}
 
 
-class Row:
+class Row:  # a row of a table of functions
     """Base of rows: attributes by position, in the order of their declaration, or by name."""
 
     def __init__(self, *values: Any, **attributes: Any) -> None:
@@ -100,7 +100,7 @@ class Unary(Row):
     example: str | tuple[str, str] = ""
 
 
-class Form(Row):
+class Form(Row):  # one operator of a binary function
     """One operator of a binary function.
 
     name, doc: Of the operator; its sentence.

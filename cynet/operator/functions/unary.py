@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _ROOT_PI = math.sqrt(math.pi)
-_IN_FLOAT32, _ANY_PRECISION = Precision(FLOAT32), Precision(EITHER, EITHER)
+_IN_FLOAT32, _ANY_PRECISION = Precision(FLOAT32), Precision(EITHER, EITHER)  # mixed precision
 
 
 def _cube_root(emit: Callable[..., Any], x: Any) -> Any:
@@ -42,7 +42,7 @@ def _unary_example(name: str, output: str) -> str:
 
 
 # fmt: off
-UNARY = (
+UNARY = (  # a row for each function of one array
     Unary("_copy", "The input itself: ``output = data``.", functor="identity",
         aliases=("identity",), gradient="one", derivative=Linear(), simple=True, takes_bool=True,
         zero_stays=True, method=False, in_sparse=False,

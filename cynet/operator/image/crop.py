@@ -26,7 +26,7 @@ class ImageCropProperty(SlicedProperty, operator="_image_crop"):
         check_image(self, in_shapes[0])
         return super().infer_shape(in_shapes, out_shapes)
 
-    def ranges(self, shape):
+    def part_range(self, shape):
         row, column = len(shape) - 3, len(shape) - 2
         for axis, first, count, names in (
             (row, self.y, self.height, ("y", "height")),

@@ -24,7 +24,7 @@ def check_image(prop, shape, channels=None, words="(H, W, C) or (N, H, W, C)", a
         )
 
 
-def check_pixels(prop, ctx, in_types, but=("bool",)):
+def check_pixel_dtypes(prop, ctx, in_types, but=("bool",)):
     """Raise unless `ctx` is a CPU and the dtype of the pixels is not in `but`."""
     if ctx.device_type == "gpu":
         raise ArgumentError(f"operator {prop.op_name} has no implementation on {ctx}")
@@ -50,5 +50,5 @@ class PixelsProperty(KernelProperty):
     inputs_doc = {"data": "Image (H, W, C) or batch (N, H, W, C)."}
 
     def create_operator(self, ctx, in_shapes, in_types):
-        check_pixels(self, ctx, in_types)
+        check_pixel_dtypes(self, ctx, in_types)
         return super().create_operator(ctx, in_shapes, in_types)

@@ -8,7 +8,7 @@ from .._base import Operator
 from ..checks.shapes import check_elements, unify_shapes
 from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty, OpReq
-from .layout import check_image, check_pixels
+from .layout import check_image, check_pixel_dtypes
 
 
 class ResizeProperty(OperatorProperty, operator="_image_resize"):
@@ -56,7 +56,7 @@ class ResizeProperty(OperatorProperty, operator="_image_resize"):
         return [data], [unify_shapes("output", out_shapes[0], out)], []
 
     def create_operator(self, ctx, in_shapes, in_types):
-        check_pixels(self, ctx, in_types, ("bool", "float16", "int8", "int32", "int64"))
+        check_pixel_dtypes(self, ctx, in_types, ("bool", "float16", "int8", "int32", "int64"))
         height, width = self.new_size(*in_shapes[0][-3:-1])
         return ResizeOperator(width, height, self.interp)
 

@@ -26,7 +26,7 @@ from ..second_order import Linear
 
 class GemmHooks(GraphHooks):
     def flops(self, prop, in_shapes, out_shapes):
-        _, k = prop.rows_and_length(in_shapes)
+        _, k = prop.rows_axis_and_length(in_shapes)
         return 2 * k * prod(out_shapes[0])
 
 
@@ -50,7 +50,7 @@ class _ProductsProperty(OperatorProperty):
                 "have their rows in any but the last one")
         return axis
 
-    def rows_and_length(self, in_shapes):
+    def rows_axis_and_length(self, in_shapes):
         """Return (axis of the rows, length that is summed over)."""
         a = in_shapes[0]
         axis = self.rows_axis(len(a))
@@ -86,7 +86,7 @@ class _ProductsProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        axis, k = self.rows_and_length(in_shapes)
+        axis, k = self.rows_axis_and_length(in_shapes)
         out = self.output_shapes(in_shapes)[0]
         last = len(out) - 1
         check_sizes(f"operator {self.op_name}", *[prod(s[axis:]) for s in (*in_shapes, out)])
@@ -136,7 +136,7 @@ class GemmProperty(_ProductsProperty, operator="_linalg_gemm", aliases=("linalg_
         return [(in_data[2], out_data[0])]
 
 
-cdef struct Products:
+cdef struct Products:  # arguments of a stack of matrix products
     # `outer` times `inner` products of m x k by k x n: a matrix's rows lie `inner` lines apart
     int dtype
     bint trans_a, trans_b

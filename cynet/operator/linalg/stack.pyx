@@ -25,7 +25,7 @@ ctypedef fused real:
     float
     double
 
-_OPERATION_CODES = {
+_OPERATION_CODES = {  # name -> code of the kernels
     "TRMM": TRMM, "TRSM": TRSM, "SYRK": SYRK, "EXTRACT_TRIAN": EXTRACT_TRIAN,
     "MAKE_TRIAN": MAKE_TRIAN, "POTRF": POTRF, "POTRI": POTRI, "GELQF": GELQF, "SYEVD": SYEVD,
     "INVERSE": INVERSE, "DET": DET, "SLOGDET": SLOGDET, "SUM_LOG_DIAG": SUM_LOG_DIAG,
@@ -83,7 +83,7 @@ def refuse_shape(prop, name, shape, wanted):
         f"operator {prop.op_name}: '{name}' has shape {tuple(shape)}, expected {wanted}")
 
 
-cdef int _raise_failure(MatrixOperator self, int64_t which, int64_t info) except -1 with gil:
+cdef int _raise_lapack_error(MatrixOperator self, int64_t which, int64_t info) except -1 with gil:
     reasons = {
         POTRF: "is not positive definite: its leading part of size {} is not",
         POTRI: "is not a Cholesky factor: its diagonal is 0 at row {}",
@@ -177,4 +177,4 @@ cdef int _run(MatrixOperator self, OpContext* ctx, const TBlob* out_grad, const 
         bad = run_float(&self.stack, &a, out_grad != NULL, self.batch, parts, space, &info)
     else:
         bad = run_double(&self.stack, &a, out_grad != NULL, self.batch, parts, space, &info)
-    return _raise_failure(self, bad, info) if bad >= 0 else 0
+    return _raise_lapack_error(self, bad, info) if bad >= 0 else 0

@@ -36,7 +36,7 @@ class _CtcLabels:
         self.fits = self.lengths + pairs.sum(1) <= self.times
 
 
-def _log_sum(F, *parts):
+def _log_sum_exp(F, *parts):
     """log(sum(exp)) of arrays, element by element."""
     stacked = F.stack(*parts, axis=0)
     limit = F.max(stacked, axis=0, keepdims=True).detach()
@@ -60,7 +60,7 @@ def _ctc_loss_stepwise(p, F, x, aux, training):
     for t in range(1, steps):
         padded = F.concat(never, state, dim=1)
         one, two = (F.slice_axis(padded, axis=1, begin=k, end=k + n) for k in (1, 0))
-        following = chances[t] + _log_sum(F, state, one, two + bars)
+        following = chances[t] + _log_sum_exp(F, state, one, two + bars)
         going = np.broadcast_to((t < labels.times)[:, None], (batch, n))
         state = F.where(constant_like(F, going, data), following, state)
     rows = np.arange(batch)
@@ -68,9 +68,9 @@ def _ctc_loss_stepwise(p, F, x, aux, training):
     ends[rows, 2 * labels.lengths] = 0
     ends[rows, np.maximum(2 * labels.lengths - 1, 0)] = 0
     state = state + constant_like(F, ends, data)
-    loss = -_log_sum(F, *split_rows(F, F.transpose(state)))
+    loss = -_log_sum_exp(F, *split_rows(F, F.transpose(state)))
     there = constant_like(F, labels.fits & (labels.times > 0), data)
     return [F.where(there, loss, F.zeros_like(loss))]
 
 
-STEPWISE = Rewrite(_ctc_loss_stepwise)
+STEPWISE = Rewrite(_ctc_loss_stepwise)  # for gradients of gradients

@@ -95,7 +95,7 @@ class HawkesProperty(KernelProperty, operator="_contrib_hawkesll"):
         return list(self.inputs_doc)
 
     def infer_shape(self, in_shapes, out_shapes):
-        def length(*dimensions):
+        def common_length(*dimensions):
             found = None
             for shape, axis, ndim in dimensions:
                 if shape is not None:
@@ -107,7 +107,7 @@ class HawkesProperty(KernelProperty, operator="_contrib_hawkesll"):
 
         lda, alpha, beta, state, lags, marks, valid, end = in_shapes
         ll, last = out_shapes
-        n = length(
+        n = common_length(
             (lda, 0, 2),
             (state, 0, 2),
             (lags, 0, 2),
@@ -117,8 +117,8 @@ class HawkesProperty(KernelProperty, operator="_contrib_hawkesll"):
             (ll, 0, 1),
             (last, 0, 2),
         )
-        k = length((lda, 1, 2), (alpha, 0, 1), (beta, 0, 1), (state, 1, 2), (last, 1, 2))
-        t = length((lags, 1, 2), (marks, 1, 2))
+        k = common_length((lda, 1, 2), (alpha, 0, 1), (beta, 0, 1), (state, 1, 2), (last, 1, 2))
+        t = common_length((lags, 1, 2), (marks, 1, 2))
         wanted = [(n, k), (k,), (k,), (n, k), (n, t), (n, t), (n,), (n,)]
         ins = [merge_shapes(*pair) for pair in zip(in_shapes, wanted)]
         return ins, [merge_shapes(ll, (n,)), merge_shapes(last, (n, k))], []

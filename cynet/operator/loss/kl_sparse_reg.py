@@ -13,7 +13,7 @@ from ..parameters import Float
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Refused
-from ..tensor.axes import lines_along
+from ..tensor.axes import params_along_axis
 
 
 class KlSparseRegProperty(KernelProperty, operator="IdentityAttachKLSparseReg"):
@@ -62,7 +62,7 @@ class KlSparseRegProperty(KernelProperty, operator="IdentityAttachKLSparseReg"):
 
     def kernel_params(self, in_shapes):
         return {
-            **lines_along(in_shapes[0], 1),
+            **params_along_axis(in_shapes[0], 1),
             "target": self.sparseness_target,
             "penalty": self.penalty,
             "momentum": self.momentum,

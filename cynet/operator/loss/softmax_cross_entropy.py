@@ -1,7 +1,7 @@
 """softmax_cross_entropy: out (1,) = - sum_n log softmax(data[n])[label[n]], data (N, C)."""
 
 from ...base.errors import ShapeError
-from ..checks.index_dtype import IndexRead, types_beside_labels
+from ..checks.index_dtype import IndexRead, infer_loss_dtypes
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -41,7 +41,7 @@ class SoftmaxCrossEntropyProperty(KernelProperty, operator="softmax_cross_entrop
         return [data, label], [unify_shapes("output", out_shapes[0], (1,))], []
 
     def infer_type(self, in_types, out_types):
-        return types_beside_labels(in_types, out_types)
+        return infer_loss_dtypes(in_types, out_types)
 
     def arrays_read_by_index(self, in_shapes, in_types):
         return [IndexRead(("label", in_types[1], in_shapes[0][1]))]

@@ -3,7 +3,7 @@
 from math import prod
 
 from ...base.errors import ShapeError
-from ..checks.index_dtype import IndexRead, types_beside_labels
+from ..checks.index_dtype import IndexRead, infer_loss_dtypes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..nn.softmax import softmax_cost_elements, softmax_params
@@ -12,7 +12,7 @@ from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Refused
 
-_NORMALIZATION_CODES = {"null": 0, "batch": 1, "valid": 2}
+_NORMALIZATION_CODES = {"null": 0, "batch": 1, "valid": 2}  # numbers for the kernel
 
 
 class SoftmaxOutputProperty(KernelProperty, operator="SoftmaxOutput", aliases=("Softmax",)):
@@ -128,7 +128,7 @@ class SoftmaxOutputProperty(KernelProperty, operator="SoftmaxOutput", aliases=("
         return [data, label], [data], []
 
     def infer_type(self, in_types, out_types):
-        return types_beside_labels(in_types, out_types)
+        return infer_loss_dtypes(in_types, out_types)
 
     def arrays_read_by_index(self, in_shapes, in_types):
         if in_shapes[0] == in_shapes[1]:

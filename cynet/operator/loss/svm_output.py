@@ -3,7 +3,7 @@
 from math import prod
 
 from ...base.errors import ShapeError
-from ..checks.index_dtype import IndexRead, types_beside_labels
+from ..checks.index_dtype import IndexRead, infer_loss_dtypes
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -61,7 +61,7 @@ class SVMOutputProperty(KernelProperty, operator="SVMOutput"):
         return [data, label], [data], []
 
     def infer_type(self, in_types, out_types):
-        return types_beside_labels(in_types, out_types)
+        return infer_loss_dtypes(in_types, out_types)
 
     def arrays_read_by_index(self, in_shapes, in_types):
         return [IndexRead(("label", in_types[1], prod(in_shapes[0][1:])))]

@@ -21,9 +21,9 @@ def _differentiable_scores(p, F, x, aux, training):
 
 
 def _weighted_sums(p, F, x, aux, training):
-    values = _split_heads(F, x[0], p.heads, p.interleaved_counts()[0])[-1]
+    values = _split_heads(F, x[0], p.heads, p.projection_counts()[0])[-1]
     out = F.transpose(F.batch_dot(x[1], values), axes=(1, 0, 2))
     return [out.reshape((out.shape[0], x[0].shape[1], -1))]
 
 
-SCORES, WEIGHTED_SUMS = Rewrite(_differentiable_scores), Rewrite(_weighted_sums)
+SCORES, WEIGHTED_SUMS = Rewrite(_differentiable_scores), Rewrite(_weighted_sums)  # second order

@@ -13,12 +13,12 @@ from ..parameters import Bool, Double, Float, Int
 from ..precision import EITHER, Precision
 from ..property import merge_shapes
 from ..second_order import Rewrite
-from ..tensor.axes import data_axis, split_at
+from ..tensor.axes import normalize_axis, sizes_around
 from .fused_activation import TakesReluHooks
 from .normalization_composed import normalize_axes, reshape_along, scale_shift
 
 # inputs that stay float32 beside bfloat16 data, as MXNet lists them: '' is the data
-_FLOAT32_INPUTS = "", "gamma", "beta", "moving_mean", "moving_var"
+_FLOAT32_INPUTS = "", "gamma", "beta", "moving_mean", "moving_var"  # beside bfloat16 data
 
 
 class BatchNormHooks(GraphHooks):
@@ -125,7 +125,7 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
 
     def positive_axis(self, shape):
         """Return the axis of channels as an index of 0 or more."""
-        return data_axis(self.axis, shape)
+        return normalize_axis(self.axis, shape)
 
     @property
     def backward(self):
@@ -140,7 +140,7 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
         )
 
     def kernel_params(self, in_shapes):
-        outer, channels, inner = split_at(in_shapes[0], self.positive_axis(in_shapes[0]))
+        outer, channels, inner = sizes_around(in_shapes[0], self.positive_axis(in_shapes[0]))
         return {
             "outer": outer,
             "channels": channels,

@@ -66,7 +66,7 @@ class EmbeddingProperty(KernelProperty, operator="Embedding"):
         weight = in_types[1] or out_types[0] or self.dtype
         return [in_types[0] or weight, weight], [out_types[0] or weight], []
 
-    def warn_of_value(self, item, values):
+    def warn_out_of_range(self, item, values):
         report_out_of_range(self, "data", *values, refuse=self.sparse_grad)
 
     def arrays_read_by_index(self, in_shapes, in_types):

@@ -6,7 +6,7 @@ from ..._typedefs cimport aligned
 from ...kernels.elementwise.elementwise cimport Kernel
 
 
-cdef inline size_t aligned_floats(int64_t n) noexcept nogil:
+cdef inline size_t aligned_float_bytes(int64_t n) noexcept nogil:
     """Bytes of n floats in temporary space, up to where the next array may begin."""
     return aligned(n * sizeof(float))
 
@@ -18,13 +18,13 @@ cdef class FoldedActivation:
     cdef readonly bint relu   # relu, which our kernels apply themselves
     cdef readonly bint apart  # another activation, which `apply` applies afterwards
     # out = act(out)
-    cdef void apply(self, void* out) noexcept nogil
+    cdef void apply_in_place(self, void* out) noexcept nogil
     # The gradient before the activation: `grad` itself, or, if `nbytes` were requested, `space`,
     # filled with grad * act'(out).
-    cdef void* gradient(self, void* grad, const void* out, void* space) noexcept nogil
+    cdef void* mask_gradient(self, void* grad, const void* out, void* space) noexcept nogil
     # `gradient` for a matrix of `columns`, and its sums over the rows: written or added to `sums`.
-    cdef void* gradient_and_sums(self, void* grad, const void* out, void* space, int64_t columns,
-                                 float* sums, bint add) noexcept nogil
-    cdef void _gradient_part(self, const float* grad, const float* out, float* space, int64_t rows,
-                             int64_t columns, int64_t begin, int64_t end, float* sums,
-                             bint add) noexcept nogil
+    cdef void* mask_and_sum_columns(self, void* grad, const void* out, void* space, int64_t columns,
+                                    float* sums, bint add) noexcept nogil
+    cdef void _mask_columns(self, const float* grad, const float* out, float* space, int64_t rows,
+                            int64_t columns, int64_t begin, int64_t end, float* sums,
+                            bint add) noexcept nogil

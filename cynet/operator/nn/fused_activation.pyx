@@ -16,7 +16,7 @@ from .activation import FUNCTIONS
 ctypedef void (*BinaryLoop)(const void*, int, const void*, int, void*, int64_t) noexcept nogil
 
 cdef enum:
-    COLUMNS = 64  # columns of a part
+    PART_WIDTH = 64  # columns of a part
 
 
 class TakesReluHooks(GraphHooks):
@@ -61,7 +61,7 @@ class FoldsActivationHooks(LayerHooks):
                 return None
             return prop.changed(activation=act_type, sums=True)
         if kind == GRAD_MASK:
-            masks = self.can_mask(prop, in_shapes, in_types)
+            masks = self.can_mask_gradient(prop, in_shapes, in_types)
             return prop.changed(gives_masked=True) if masks else None
         if kind == GRAD_MASKED:
             return prop.changed(gets_masked=True) if prop.activation == "relu" else None
@@ -71,7 +71,7 @@ class FoldsActivationHooks(LayerHooks):
         """True if kernels for these shapes and types apply that activation."""
         return False
 
-    def can_mask(self, prop, in_shapes, in_types):
+    def can_mask_gradient(self, prop, in_shapes, in_types):
         """True if kernels for these shapes multiply the gradient of data by a mask."""
         return False
 
@@ -89,23 +89,23 @@ cdef class FoldedActivation:
             gradient = FUNCTIONS[activation].gradient.encode()
             self.function = find_unary(functor, flag, False)
             self.mask = find_unary_grad(gradient, flag, False)
-            self.nbytes = 0 if prop.gets_masked else aligned_floats(size)
+            self.nbytes = 0 if prop.gets_masked else aligned_float_bytes(size)
         self.relu = activation == "relu"
         self.apart = activation is not None and not self.relu
 
-    cdef void apply(self, void* out) noexcept nogil:
+    cdef void apply_in_place(self, void* out) noexcept nogil:
         run_unary(&self.function, out, out, self.size)
 
-    cdef void* gradient(self, void* grad, const void* out, void* space) noexcept nogil:
+    cdef void* mask_gradient(self, void* grad, const void* out, void* space) noexcept nogil:
         if self.nbytes == 0:
             return grad
         run_binary(&self.mask, grad, 1, out, 1, space, self.size)
         return space
 
-    cdef void* gradient_and_sums(self, void* grad, const void* out, void* space, int64_t columns,
-                                 float* sums, bint add) noexcept nogil:
+    cdef void* mask_and_sum_columns(self, void* grad, const void* out, void* space, int64_t columns,
+                                    float* sums, bint add) noexcept nogil:
         cdef int64_t rows = self.size // columns
-        cdef int64_t parts = (columns + COLUMNS - 1) // COLUMNS
+        cdef int64_t parts = (columns + PART_WIDTH - 1) // PART_WIDTH
         cdef int64_t part
         cdef int threads = threads_for(self.size)
         if self.nbytes == 0:
@@ -116,13 +116,13 @@ cdef class FoldedActivation:
         # each part masks its columns and sums them while they are near
         threads = min(threads, <int>min(parts, 4096))
         for part in prange(parts, num_threads=threads, schedule="static"):
-            self._gradient_part(<const float*>grad, <const float*>out, <float*>space, rows, columns,
-                                part * COLUMNS, min(columns, (part + 1) * COLUMNS), sums, add)
+            self._mask_columns(<const float*>grad, <const float*>out, <float*>space, rows, columns,
+                               part * PART_WIDTH, min(columns, (part + 1) * PART_WIDTH), sums, add)
         return space
 
-    cdef void _gradient_part(self, const float* grad, const float* out, float* space, int64_t rows,
-                             int64_t columns, int64_t begin, int64_t end, float* sums,
-                             bint add) noexcept nogil:
+    cdef void _mask_columns(self, const float* grad, const float* out, float* space, int64_t rows,
+                            int64_t columns, int64_t begin, int64_t end, float* sums,
+                            bint add) noexcept nogil:
         cdef BinaryLoop mask = <BinaryLoop>self.mask.loop
         cdef int64_t first, row, at, last
         if not add:

@@ -27,20 +27,20 @@ from ..precision import WIDEST, Precision
 from ..property import OperatorProperty
 from .attention_rewritten import SCORES, WEIGHTED_SUMS
 
-cdef struct Heads:
+cdef struct HeadStack:
     # Offsets of the heads' matrices: that of batch b and head h begins at (b * heads + h) * step +
     # first, with rows `row` apart. NULL: absent.
     char* data
     int64_t first, step, row
 
 
-cdef struct Products:
+cdef struct Products:  # arguments of the products of all heads
     # C (+)= alpha op(A) op(B) for each batch and head; zeros where no product writes
     int dtype
     bint trans_a, trans_b, add
     int64_t count, m, n, k
     double alpha
-    Heads a, b, c
+    HeadStack a, b, c
 
 
 class InterleavedProperty(OperatorProperty):
@@ -56,7 +56,7 @@ class InterleavedProperty(OperatorProperty):
         return list(self.names)
 
     def infer_shape(self, in_shapes, out_shapes):
-        parts = self.interleaved_counts()
+        parts = self.projection_counts()
         known = [s for s in in_shapes[: self.projections]]
         for name, shape, part in zip(self.names, known, parts):
             if shape is None:
@@ -95,7 +95,7 @@ class InterleavedProperty(OperatorProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         data = in_shapes[0]
-        dim = data[2] // (self.interleaved_counts()[0] * self.heads)
+        dim = data[2] // (self.projection_counts()[0] * self.heads)
         if self.takes_attention:
             queries, keys = in_shapes[1][1], data[0]
         else:
@@ -122,7 +122,7 @@ class SelfAttentionQK(InterleavedProperty, operator="_contrib_interleaved_matmul
     (8, 5, 5)
     """
 
-    def interleaved_counts(self):
+    def projection_counts(self):
         return (3,)
 
 
@@ -147,7 +147,7 @@ class SelfAttentionValues(
     (5, 2, 8)
     """
 
-    def interleaved_counts(self):
+    def projection_counts(self):
         return (3,)
 
 
@@ -170,7 +170,7 @@ class CrossAttentionQK(InterleavedProperty, operator="_contrib_interleaved_matmu
     (8, 3, 5)
     """
 
-    def interleaved_counts(self):
+    def projection_counts(self):
         return (1, 2)
 
 
@@ -195,7 +195,7 @@ class CrossAttentionValues(
     (3, 2, 8)
     """
 
-    def interleaved_counts(self):
+    def projection_counts(self):
         return (2,)
 
 
@@ -212,25 +212,25 @@ cdef class AttentionOperator(Operator):
         self.single = single
         self.batch, self.heads, self.dim = batch, prop.heads, dim
         self.count, self.queries, self.keys = batch * prop.heads, queries, keys
-        self.parts = max(prop.interleaved_counts())
+        self.parts = max(prop.projection_counts())
 
-    cdef Heads _heads_of(self, const void* data, int64_t parts, int64_t part) noexcept nogil:
+    cdef HeadStack _heads_of(self, const void* data, int64_t parts, int64_t part) noexcept nogil:
         """The matrices of the heads in part `part` of projections with `parts` parts."""
-        cdef Heads found
+        cdef HeadStack found
         found.data = <char*>data
         found.first, found.step = part * self.dim, parts * self.dim
         found.row = self.count * parts * self.dim
         return found
 
-    cdef Heads _attention_heads(self, const void* data) noexcept nogil:
+    cdef HeadStack _attention_heads(self, const void* data) noexcept nogil:
         """The matrices of the heads in the attention."""
-        cdef Heads found
+        cdef HeadStack found
         found.data, found.first = <char*>data, 0
         found.step, found.row = self.queries * self.keys, self.keys
         return found
 
     cdef void _multiply(self, bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
-                        Heads a, Heads b, Heads c, bint scaled, int req) noexcept nogil:
+                        HeadStack a, HeadStack b, HeadStack c, bint scaled, int req) noexcept nogil:
         cdef Products s
         cdef int threads
         if req == kNullOp:
@@ -241,9 +241,9 @@ cdef class AttentionOperator(Operator):
         s.alpha = 1.0 / sqrt(<double>self.dim) if scaled else 1.0
         s.a, s.b, s.c = a, b, c
         threads = min(threads_for(self.count * m * n * k // 8), <int>self.count)
-        parallel_ranges(threads, self.count, multiply, &s)
+        parallel_ranges(threads, self.count, _multiply_heads, &s)
 
-    cdef void _clear_parts(self, Heads c, int64_t rows, int64_t parts, int req) noexcept nogil:
+    cdef void _clear_parts(self, HeadStack c, int64_t rows, int64_t parts, int req) noexcept nogil:
         """Write zeros to `parts` parts of projections."""
         cdef int64_t width = 4 if self.single else 8
         cdef int64_t row, head
@@ -283,7 +283,7 @@ cdef class AttentionOperator(Operator):
         cdef const void* g = out_grad[0].data
         cdef int at = 0 if self.one_input else 1
         cdef int64_t of_queries = 3 if self.one_input else 1
-        cdef Heads values
+        cdef HeadStack values
         if self.values:
             if req[0] != kNullOp:
                 values = self._heads_of(in_grad[0].data, self.parts, self.parts - 1)
@@ -310,18 +310,18 @@ cdef class AttentionOperator(Operator):
         return 0
 
 
-cdef void multiply(void* arg, int64_t begin, int64_t end) noexcept nogil:
+cdef void _multiply_heads(void* arg, int64_t begin, int64_t end) noexcept nogil:
     cdef Products* s = <Products*>arg
     if s.dtype == kFloat32:
-        multiply_typed(s, begin, end, <const float*>s.a.data, <const float*>s.b.data,
-                       <float*>s.c.data)
+        _multiply_typed(s, begin, end, <const float*>s.a.data, <const float*>s.b.data,
+                        <float*>s.c.data)
     else:
-        multiply_typed(s, begin, end, <const double*>s.a.data, <const double*>s.b.data,
-                       <double*>s.c.data)
+        _multiply_typed(s, begin, end, <const double*>s.a.data, <const double*>s.b.data,
+                        <double*>s.c.data)
 
 
-cdef void multiply_typed(const Products* s, int64_t begin, int64_t end, const floating* a,
-                         const floating* b, floating* c) noexcept nogil:
+cdef void _multiply_typed(const Products* s, int64_t begin, int64_t end, const floating* a,
+                          const floating* b, floating* c) noexcept nogil:
     cdef int64_t i
     for i in range(begin, end):
         gemm(s.trans_a, s.trans_b, s.m, s.n, s.k, <floating>s.alpha,

@@ -11,7 +11,7 @@ from ..parameters import Bool, Float, Int
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Rewrite
-from ..tensor.axes import data_axis, lines_along
+from ..tensor.axes import normalize_axis, params_along_axis
 from .normalization_composed import normalize_axes, scale_shift
 
 
@@ -63,10 +63,10 @@ class LayerNormProperty(KernelProperty, operator="LayerNorm"):
 
     def positive_axis(self, shape):
         """Return `axis` as an index of 0 or more."""
-        return data_axis(self.axis, shape)
+        return normalize_axis(self.axis, shape)
 
     def kernel_params(self, in_shapes):
-        lines = lines_along(in_shapes[0], self.positive_axis(in_shapes[0]))
+        lines = params_along_axis(in_shapes[0], self.positive_axis(in_shapes[0]))
         return {**lines, "eps": self.eps}
 
     def compose_outputs(self, F, inputs, aux, training):

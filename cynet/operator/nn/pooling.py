@@ -26,7 +26,7 @@ from .spatial_window import (
     window_span,
 )
 
-_POOL_TYPES = ("max", "avg", "sum", "lp")
+_POOL_TYPES = ("max", "avg", "sum", "lp")  # values of `pool_type`
 
 
 class PoolingHooks(GraphHooks):

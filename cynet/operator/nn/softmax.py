@@ -11,7 +11,7 @@ from ..parameters import Bool, Double, Enum, Int
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Formula
-from ..tensor.axes import data_axis, split_at
+from ..tensor.axes import normalize_axis, sizes_around
 
 LINE_COST = 8  # fixed cost of a line, in units of the cost of one element
 
@@ -88,7 +88,7 @@ class SoftmaxProperty(OutDType, KernelProperty, operator="softmax"):
 
     def positive_axis(self, shape):
         """Return the axis as an index of 0 or more."""
-        return data_axis(self.axis, shape)
+        return normalize_axis(self.axis, shape)
 
     def infer_type(self, in_types, out_types):
         ins, outs, _ = super().infer_type(in_types, out_types)
@@ -115,7 +115,7 @@ class SoftmaxProperty(OutDType, KernelProperty, operator="softmax"):
         return KernelProperty.create_operator(self, ctx, in_shapes, in_types)
 
     def kernel_params(self, in_shapes):
-        sizes = split_at(in_shapes[0], self.positive_axis(in_shapes[0]))
+        sizes = sizes_around(in_shapes[0], self.positive_axis(in_shapes[0]))
         return softmax_params(*sizes, self.sign * (self.temperature or 1.0), self.log_of)
 
     def cost_elements(self, in_shapes):

@@ -14,7 +14,7 @@ from ...kernels.reduce.reduce cimport ReduceLoop, ReduceSpace, make_reduce_space
 from ...kernels.table cimport (
     find_binary, find_binary_grad, find_reduce, find_unary, find_unary_grad)
 from .._base cimport Operator, OpContext
-from .._elementwise cimport MIXED, NUMBER_IS_WIDE, ElementwiseOperator, put_number
+from .._elementwise cimport MIXED, NUMBER_IS_WIDE, ElementwiseOperator, store_scalar
 
 from ...base.dtype import dtype_flag
 from ..elementwise_loop import can_represent
@@ -201,14 +201,14 @@ cdef class ScalarOperator(ElementwiseOperator):
                                                         add), [own, own], dtype_flag(out), True)
             self.grad[add] = _mixed_kernel(find_binary_grad(name.encode(), inner, add),
                                            _dtype_flags([out, known, known]), own, True)
-        put_number(prop.scalar, self.write[0].compute, self.number)
+        store_scalar(prop.scalar, self.write[0].compute, self.number)
         self.set_loop(self.write[0], self.write[1], 2, 0 if prop.reverse else 1, self.number,
                       prop.functor_for(compute))
-        self._set_number(prop.scalar)
+        self._set_scalar(prop.scalar)
 
-    cdef int _set_number(self, value) except -1:
-        put_number(value, self.write[0].compute, self.number)
-        put_number(value, self.grad[0].compute, self.grad_number)
+    cdef int _set_scalar(self, value) except -1:
+        store_scalar(value, self.write[0].compute, self.number)
+        store_scalar(value, self.grad[0].compute, self.grad_number)
         if self.forward_loops.size():
             memcpy(self.forward_loops[0].number, self.number, 8)
         return 0
@@ -224,7 +224,7 @@ cdef class ScalarOperator(ElementwiseOperator):
         out.compute, out.inner, out.work = self.compute, self.inner, self.work
         out.forward_loops = self.forward_loops
         out.write, out.grad = self.write, self.grad
-        out._set_number(value)
+        out._set_scalar(value)
         return out
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
@@ -291,7 +291,7 @@ cdef class WideReduceOperator(Operator):
         for add in range(2):
             self.grad[add] = _mixed_kernel(find_binary_grad(prop.gradient.encode(), to, add),
                                            [to, own if prop.reads else to, to], own, not prop.reads)
-        put_number(1.0 / self.divisor if self.divisor else 1.0, self.grad[0].compute, self.weight)
+        store_scalar(1.0 / self.divisor if self.divisor else 1.0, self.grad[0].compute, self.weight)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:

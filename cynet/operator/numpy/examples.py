@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 @cache
-def read_outputs():
+def read_example_outputs():
     """Return {operator name: printed output of its example}."""
     text = Path(__file__).with_suffix(".txt").read_text("utf-8")
     parts = re.split(r"^\[(\w+)\]\n", text, flags=re.M)
@@ -37,4 +37,4 @@ def example_code(name, one=False):
 def example_of(name, one=False):
     """Return the example of an operator, with its printed result."""
     lines = "\n".join(f">>> {line}" for line in example_code(name, one))
-    return lines + "\n" + read_outputs().get(name, "")
+    return lines + "\n" + read_example_outputs().get(name, "")

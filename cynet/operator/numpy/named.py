@@ -19,12 +19,12 @@ from ..property import OperatorProperty, is_known
 from .named_rows import IGNORED_NAMES, ROWS
 from .promotion import DEFAULT_FLOAT, FLOATS, promote_dtypes
 
-_CONSTANTS = {"nan": float("nan"), "inf": float("inf"), "-inf": -float("inf")}
-_UNARIES = {f"_npi_{name}": operator for name, (operator, _) in UNARIES.items()}
+_CONSTANTS = {"nan": float("nan"), "inf": float("inf"), "-inf": -float("inf")}  # text -> float
+_UNARIES = {f"_npi_{name}": operator for name, (operator, _) in UNARIES.items()}  # name -> operator
 _UNARIES |= {f"_npx_{name}": operator for name, (operator, _) in NPX_UNARIES.items()}
 _OPERATOR_PREFIXES = ("_contrib_", "_linalg_", "_")
 # Shapes of inputs to infer dtypes with: dtypes hardly depend on shapes.
-_TRIAL_SHAPES = ((2, 3), (3,), (2, 2), (), (2, 3, 4))
+_TRIAL_SHAPES = ((2, 3), (3,), (2, 2), (), (2, 3, 4))  # of inputs, to infer dtypes
 
 
 def _trial_dtypes(count):
@@ -61,7 +61,7 @@ def find_operator(name):
     NotFoundError
     """
     if name in ROWS:  # ROWS precede operators that accept fewer dtypes
-        return _make_entry(name)
+        return _make_op_entry(name)
     if name in OPERATORS:
         return get_operator(name)
     return get_operator(_UNARIES.get(name) or _legacy_operator(name) or name)
@@ -87,7 +87,7 @@ def _legacy_operator(name):
     return None
 
 
-def fit_params(entry, params):
+def supported_params(entry, params):
     """Return those parameters of a node that the operator has; MXNet's NumPy functions write more
     into files, which have no meaning here."""
     if not entry.name.startswith("_np") and entry.name != "slice":
@@ -103,7 +103,7 @@ def fit_params(entry, params):
 
 
 @cache
-def _make_entry(name):
+def _make_op_entry(name):
     made = {"op_name": name, "row": ROWS[name], "__module__": __name__, "__doc__": ROWS[name].doc}
     return OpEntry(name, type(name, (NumpyFunction,), made), (), ROWS[name].doc)
 
@@ -166,7 +166,7 @@ class NumpyFunction(OperatorProperty):
             )
         return found
 
-    def outputs_for(self, shapes, types):
+    def infer_outputs(self, shapes, types):
         """Return shapes and dtypes of the outputs for inputs of these shapes and dtypes."""
         key = *shapes, *types
         if key not in self._found:
@@ -180,7 +180,7 @@ class NumpyFunction(OperatorProperty):
         shapes, refused = [plain_shape(shape) for shape in in_shapes], None
         for types in _trial_dtypes(len(shapes)):
             try:
-                found = self.outputs_for(shapes, types)[0]
+                found = self.infer_outputs(shapes, types)[0]
             except ArgumentTypeError as error:
                 refused = refused or error
                 continue
@@ -190,11 +190,11 @@ class NumpyFunction(OperatorProperty):
 
     def infer_type(self, in_types, out_types):
         if self._met and None not in in_types:
-            return in_types, self.outputs_for(self._met, in_types)[1], []
+            return in_types, self.infer_outputs(self._met, in_types)[1], []
         if None not in in_types:
             for shape in _TRIAL_SHAPES:
                 try:
-                    return in_types, self.outputs_for([shape] * len(in_types), in_types)[1], []
+                    return in_types, self.infer_outputs([shape] * len(in_types), in_types)[1], []
                 except Exception:  # the function does not accept this shape
                     continue
         return in_types, self._known_out_types(in_types, out_types), []

@@ -142,7 +142,7 @@ _npi_where_scalar2 named.where_numbers condition - float32
 """
 
 
-class Row:
+class Row:  # a function of mx.np under MXNet's name
     """The meaning of an operator's name in mx.np.
 
     path (str): The function; ``named.x`` is a function of `named_calls` of inputs and parameters.

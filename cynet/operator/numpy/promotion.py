@@ -10,10 +10,10 @@ import numpy as np
 from ...base.errors import ArgumentTypeError, NumberError
 from ..functions.row import BOOL, FLOAT
 
-FLOATS = ("float16", "bfloat16", "float32", "float64")
+FLOATS = ("float16", "bfloat16", "float32", "float64")  # from narrow to wide
 SIGNED_INTEGERS = ("int8", "int32", "int64")
-INTEGERS = ("uint8", *SIGNED_INTEGERS)
-DEFAULT_FLOAT = "float32"
+INTEGERS = ("uint8", *SIGNED_INTEGERS)  # from narrow to wide
+DEFAULT_FLOAT = "float32"  # where NumPy has float64
 
 
 def promote_dtypes(a: str, b: str) -> str:

@@ -11,7 +11,7 @@ from ..tensor.reduce import ReduceHooks, ReduceProperty
 from .examples import example_of
 from .promotion import DEFAULT_FLOAT, FLOATS
 
-_INTEGER_OPERATORS = {"sum": "wide_sum", "prod": "wide_prod"}
+_INTEGER_OPERATORS = {"sum": "wide_sum", "prod": "wide_prod"}  # reducers for integers
 
 
 class _Reduction(ShapesFromInput, OperatorProperty):
@@ -76,7 +76,7 @@ class NumpyTruth(_Reduction):
         return ["bool"], ["bool"], []
 
 
-class NumpyArg(ShapesFromInput, KernelProperty):
+class NumpyArgReduction(ShapesFromInput, KernelProperty):
     """Base of argmax and argmin, whose results are int64."""
 
     inputs_doc = {"data": "The input, any shape."}
@@ -95,7 +95,7 @@ class NumpyArg(ShapesFromInput, KernelProperty):
 
 
 # name, base, docstring, attributes, result for no elements
-_REDUCTION_ROWS = (
+_REDUCTION_ROWS = (  # one row an operator
     (
         "_np_sum",
         NumpyReduce,
@@ -151,4 +151,4 @@ for _name, _kernel, _doc in (
 ):
     _made = {"__doc__": _doc, "__module__": __name__, "forward": Kernel(_kernel)}
     _made["example"] = example_of(_name)
-    register_operator(_name, type(_name, (NumpyArg,), _made))
+    register_operator(_name, type(_name, (NumpyArgReduction,), _made))

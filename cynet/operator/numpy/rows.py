@@ -6,7 +6,7 @@ function has its functors, gradient and kind of result there.
 
 from ...base.dtype import name_of
 from .._base import register_operator
-from ..functions.derivatives import make_unary_rule, map_derivative
+from ..functions.derivatives import make_unary_rule, rule_from_derivative
 from ..functions.numpy_rows import BINARIES, NPX_UNARIES, NUMPY_ONLY_UNARIES, UNARIES, operators_of
 from ..functions.row import BACKWARD_READS
 from ..second_order import Rewrite
@@ -89,7 +89,7 @@ for _operator, _row in (*UNARIES.values(), *NPX_UNARIES.values()):
             _operator,
             NumpyUnary,
             _row.doc.replace("; the input's dtype", ""),
-            map_derivative(_make_unary_rule, _row.derivative),
+            rule_from_derivative(_make_unary_rule, _row.derivative),
             functor=_row.functor or _row.name,
             gradient=_row.gradient,
             reads=_row.reads,

@@ -32,4 +32,4 @@ class NumpyReshape(SameBytesProperty):
         return known_shape(tuple(sizes))
 
 
-RESHAPE = register_operator("_np_reshape", NumpyReshape)
+RESHAPE = register_operator("_np_reshape", NumpyReshape)  # np.reshape as an operator

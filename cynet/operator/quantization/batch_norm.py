@@ -5,11 +5,11 @@ from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float, Int
 from ..property import merge_shapes
-from ..tensor.axes import data_axis, split_at
+from ..tensor.axes import normalize_axis, sizes_around
 from .ranges import ONE, NanCheck, has_range, range_shapes, require_bytes
 from .shapes import OUTPUTS
 
-_PER_CHANNEL_INPUTS = ("gamma", "beta", "moving_mean", "moving_var")
+_PER_CHANNEL_INPUTS = ("gamma", "beta", "moving_mean", "moving_var")  # shape (C,)
 
 
 class QuantizedBatchNormProperty(
@@ -75,7 +75,7 @@ class QuantizedBatchNormProperty(
         data = merge_shapes(in_shapes[0], out_shapes[0])
         channels = merge_shapes(*in_shapes[1:5], (0,))
         if data is not None:
-            axis = data_axis(self.axis, data)
+            axis = normalize_axis(self.axis, data)
             channels = unify_shapes("gamma", channels, (data[axis],))
             data = (*data[:axis], channels[0], *data[axis + 1 :])
         ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
@@ -87,7 +87,7 @@ class QuantizedBatchNormProperty(
         return [data, *["float32"] * 6], ["int8", "float32", "float32"], []
 
     def kernel_params(self, in_shapes):
-        outer, channels, inner = split_at(in_shapes[0], data_axis(self.axis, in_shapes[0]))
+        outer, channels, inner = sizes_around(in_shapes[0], normalize_axis(self.axis, in_shapes[0]))
         return {
             "outer": outer,
             "channels": channels,

@@ -8,7 +8,7 @@ from ..property import merge_shapes
 from .ranges import ONE, NanCheck, has_range, range_shapes, require_bytes
 from .shapes import OUTPUTS
 
-_INPUT_NAMES = ("lhs", "rhs", "lhs_min", "lhs_max", "rhs_min", "rhs_max")
+_INPUT_NAMES = ("lhs", "rhs", "lhs_min", "lhs_max", "rhs_min", "rhs_max")  # arrays and their ranges
 
 
 class TwoInputHooks(GraphHooks):

@@ -112,7 +112,7 @@ cdef class QuantizedConcatOperator(Operator):
                      TBlob* aux_states) except -1 nogil:
         cdef float low = (<float*>in_data[self.n].data)[0]
         cdef float high = (<float*>in_data[self.n + 1].data)[0]
-        cdef float steps = _max_level(out_data[0].dtype), reach, own
+        cdef float steps = _max_integer(out_data[0].dtype), reach, own
         cdef void* to = out_data[0].data
         cdef int64_t size = out_data[0].size
         cdef vector[ConcatPart] parts = self.parts
@@ -136,7 +136,7 @@ cdef class QuantizedConcatOperator(Operator):
                       fabs((<float*>in_data[self.n + 2 * i + 1].data)[0]))
             parts[i].data, parts[i].is_signed = in_data[i].data, in_data[i].dtype != kUint8
             parts[i].scale = 0 if reach == 0 else <float>(
-                <double>own / reach * (<double>steps / _max_level(in_data[i].dtype)))
+                <double>own / reach * (<double>steps / _max_integer(in_data[i].dtype)))
         concat_bytes(cpu_level(), max(threads_for(size), 1), parts.data(), self.n, self.outer, to,
                      out_data[0].dtype != kUint8)
         if req[0] == kAddTo:
@@ -144,7 +144,7 @@ cdef class QuantizedConcatOperator(Operator):
         return 0
 
 
-cdef inline float _max_level(int dtype) noexcept nogil:
+cdef inline float _max_integer(int dtype) noexcept nogil:
     return 255 if dtype == kUint8 else 127
 
 

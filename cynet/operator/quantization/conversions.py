@@ -14,7 +14,7 @@ from ..property import merge_shapes
 from .ranges import BYTES, ONE, NanCheck, has_range, quantized_dtype, range_shapes, require_bytes
 
 _RANGE_OF_INPUTS, _GIVEN_RANGE, _RANGE_OF_DATA = range(3)  # where a kernel gets the range from
-_OUTPUT_TRIPLE = ["output0", "output1", "output2"]
+_OUTPUT_TRIPLE = ["output0", "output1", "output2"]  # an array and the ends of its range
 
 
 class AnyOrderHooks(GraphHooks):
@@ -52,10 +52,10 @@ class _ConversionProperty(NanCheck, KernelProperty):
         }
 
 
-_QUANTIZE_KERNEL = Kernel(
+_QUANTIZE_KERNEL = Kernel(  # floats to 8 bits
     "quantize", ("data", "min_range", "max_range"), tuple(_OUTPUT_TRIPLE), whole=True
 )
-_COPY_KERNEL = Kernel("quantized_copy", ("data",), tuple(_OUTPUT_TRIPLE), whole=True)
+_COPY_KERNEL = Kernel("quantized_copy", ("data",), tuple(_OUTPUT_TRIPLE), whole=True)  # integers
 _STEP_LIMITS = {"uint8": (0.0, 255.5), "int8": (-127.5, 127.5)}  # ranges in which a step is 1
 
 

@@ -6,7 +6,7 @@ from ..parameters import Bool, DType, Int
 from .ranges import ONE, NanCheck, range_shapes, require_bytes
 from .shapes import OUTPUTS
 
-INDEX_DTYPES = ("float32", "float64", "int32", "int64", "uint8", "int8")
+INDEX_DTYPES = ("float32", "float64", "int32", "int64", "uint8", "int8")  # of the input
 
 
 class QuantizedEmbeddingProperty(NanCheck, KernelProperty, operator="_contrib_quantized_embedding"):

@@ -6,7 +6,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Int
 from .ranges import ONE, NanCheck
 
-_OUTPUT_NAMES = ("threshold", "divergence")
+_OUTPUT_NAMES = ("threshold", "divergence")  # scalars that calibration finds
 
 
 class CalibrateEntropyProperty(NanCheck, KernelProperty, operator="_contrib_calibrate_entropy"):

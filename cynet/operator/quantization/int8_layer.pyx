@@ -16,7 +16,7 @@ from ...kernels.common.by_dtype cimport add_elements
 from ...kernels.isa.dispatch cimport cpu_level
 from ...kernels.parallel cimport threads_for
 from ...kernels.quantization.int8_conv cimport (
-    Int8Conv, Int8Epilogue, first_nan, int8_conv, int8_pack, int8_packed_size, int8_workspace_bytes,
+    Int8Conv, Int8Epilogue, nan_index, int8_conv, int8_pack, int8_packed_size, int8_workspace_bytes,
     transpose_integers
 )
 from ...kernels.conv.onednn cimport Primitive
@@ -117,13 +117,13 @@ cdef class Int8Layer(Operator):
         if apart:
             need += aligned(out_size * items)
         space = <char*>get_space(&ctx.requested[0], need)
-        out_unit = self.make_epilogue(in_data, req, out_data, <float*>space,
+        out_unit = self.fill_epilogue(in_data, req, out_data, <float*>space,
                                       <float*>(space + aligned(filters * 4)), &e)
         space += 2 * aligned(filters * 4)
         if req[0] == kNullOp:
             return 0
         if packed:
-            self.pack(level, weight, space, space + aligned(packed))
+            self.pack_weight(level, weight, space, space + aligned(packed))
             weight = space
             space += aligned(packed)
         if apart:
@@ -141,8 +141,8 @@ cdef class Int8Layer(Operator):
                                    self.conv.batch, filters, self.out_pixels, False, threads)
                 e.residual = space
             space += aligned(out_size * 4)
-        self.compute(level, data, in_data[0].dtype == kInt8, weight, &e, out_unit, made, threads,
-                     space)
+        self.run_conv(level, data, in_data[0].dtype == kInt8, weight, &e, out_unit, made, threads,
+                      space)
         if not self.last:
             transpose_integers(made, out, items, self.conv.batch, self.out_pixels, filters, False,
                                threads)
@@ -157,7 +157,7 @@ cdef class Int8Layer(Operator):
         for i in range(self.n_inputs):
             if in_data[i].dtype != kFloat32:
                 continue
-            place = first_nan(<const float*>in_data[i].data, in_data[i].size,
+            place = nan_index(<const float*>in_data[i].data, in_data[i].size,
                               threads if i == self.residual else 1)
             if place >= 0:
                 with gil:
@@ -171,18 +171,18 @@ cdef class Int8Layer(Operator):
     cdef int64_t workspace_bytes(self, int level, int threads) noexcept nogil:
         return int8_workspace_bytes(level, self.conv, threads)
 
-    cdef int pack(self, int level, const void* weight, void* packed,
-                  void* space) except -1 nogil:
+    cdef int pack_weight(self, int level, const void* weight, void* packed,
+                         void* space) except -1 nogil:
         int8_pack(level, self.conv, <const int8_t*>weight, packed)
         return 0
 
-    cdef int compute(self, int level, const void* data, bint is_signed, const void* weight,
-                     Int8Epilogue* e, float out_unit, void* out, int threads,
-                     char* space) except -1 nogil:
+    cdef int run_conv(self, int level, const void* data, bint is_signed, const void* weight,
+                      Int8Epilogue* e, float out_unit, void* out, int threads,
+                      char* space) except -1 nogil:
         int8_conv(level, self.conv, data, is_signed, weight, e[0], out, threads, space)
         return 0
 
-    cdef float make_epilogue(self, const TBlob* in_data, const int* req, TBlob* out_data,
+    cdef float fill_epilogue(self, const TBlob* in_data, const int* req, TBlob* out_data,
                              float* scale, float* bias, Int8Epilogue* e) noexcept nogil:
         """Fills `e`, whose numbers for each filter are put into `scale` and `bias`, and the range
         of the output; returns the value of one step of the output."""
@@ -195,9 +195,9 @@ cdef class Int8Layer(Operator):
         e.residual = NULL
         e.out_dtype = dtype
         if not self.whole_layer:
-            unit = (_max_abs_range(in_data, self.data_range) / _max_level(in_data[0].dtype)
+            unit = (_max_abs_range(in_data, self.data_range) / _max_integer(in_data[0].dtype)
                     * (_max_abs_range(in_data, self.weight_range) / 127))
-            _put_range(req, out_data, -unit * MAX_INT32, unit * MAX_INT32)
+            _set_range(req, out_data, -unit * MAX_INT32, unit * MAX_INT32)
             if self.bias >= 0:
                 quantized = <const int8_t*>in_data[self.bias].data
                 out_unit = 0 if unit == 0 else _max_abs_range(in_data, self.bias_range) / 127 / unit
@@ -206,10 +206,10 @@ cdef class Int8Layer(Operator):
                         nearbyint(<double>quantized[f] * out_unit), -2147483648.0), 2147483647.0)
                 e.whole = <const int32_t*>bias
             return 1
-        unit = _max_abs_range(in_data, self.data_range) / _max_level_half(in_data[0].dtype)
+        unit = _max_abs_range(in_data, self.data_range) / _max_integer_half(in_data[0].dtype)
         e.low, e.high = self.low, self.high
         if dtype != kFloat32:
-            out_unit = max(fabs(self.range_low), fabs(self.range_high)) / _max_level_half(dtype)
+            out_unit = max(fabs(self.range_low), fabs(self.range_high)) / _max_integer_half(dtype)
             least, maximum = (0, 255) if dtype == kUint8 else (-128, 127)
             if out_unit == 0:  # all outputs are 0
                 e.low = e.high = 0
@@ -217,10 +217,10 @@ cdef class Int8Layer(Operator):
             e.low = min(max(e.low / out_unit, least), maximum)
             e.high = min(max(e.high / out_unit, least), maximum)
             if dtype == kUint8:
-                _put_range(req, out_data, self.range_low, self.range_high)
+                _set_range(req, out_data, self.range_low, self.range_high)
             else:
                 maximum = max(fabs(self.range_low), fabs(self.range_high))
-                _put_range(req, out_data, -maximum, maximum)
+                _set_range(req, out_data, -maximum, maximum)
         for f in range(filters):
             scale[f] = unit * (<const float*>in_data[self.scale].data)[f] / out_unit
             bias[f] = (<const float*>in_data[self.bias].data)[f] / out_unit
@@ -231,7 +231,7 @@ cdef class Int8Layer(Operator):
             e.residual_unit = 1 / out_unit
             if e.residual_dtype != kFloat32:
                 e.residual_unit *= (_max_abs_range(in_data, self.residual_range)
-                                    / _max_level_half(e.residual_dtype))
+                                    / _max_integer_half(e.residual_dtype))
         return out_unit
 
 
@@ -257,15 +257,15 @@ cdef class OnednnInt8Layer(Int8Layer):
     cdef int64_t workspace_bytes(self, int level, int threads) noexcept nogil:
         return max(self.main.scratch_bytes, self.reorder.scratch_bytes)
 
-    cdef int pack(self, int level, const void* weight, void* packed,
-                  void* space) except -1 nogil:
+    cdef int pack_weight(self, int level, const void* weight, void* packed,
+                         void* space) except -1 nogil:
         cdef void* tensors[2]
         tensors[0], tensors[1] = <void*>weight, packed
         return self.reorder.run(tensors, space)
 
-    cdef int compute(self, int level, const void* data, bint is_signed, const void* weight,
-                     Int8Epilogue* e, float out_unit, void* out, int threads,
-                     char* space) except -1 nogil:
+    cdef int run_conv(self, int level, const void* data, bint is_signed, const void* weight,
+                      Int8Epilogue* e, float out_unit, void* out, int threads,
+                      char* space) except -1 nogil:
         cdef float* scale = <float*>e.scale
         cdef float* bias = <float*>e.bias
         cdef void* tensors[7]
@@ -288,11 +288,11 @@ cdef class OnednnInt8Layer(Int8Layer):
         return self.main.run(tensors, space)
 
 
-cdef inline float _max_level(int dtype) noexcept nogil:
+cdef inline float _max_integer(int dtype) noexcept nogil:
     return 255 if dtype == kUint8 else 127
 
 
-cdef inline float _max_level_half(int dtype) noexcept nogil:
+cdef inline float _max_integer_half(int dtype) noexcept nogil:
     return 255.5 if dtype == kUint8 else 127.5
 
 
@@ -302,7 +302,7 @@ cdef inline float _max_abs_range(const TBlob* in_data, int first) noexcept nogil
                fabs((<const float*>in_data[first + 1].data)[0]))
 
 
-cdef inline void _put_range(const int* req, TBlob* out_data, float low, float high) noexcept nogil:
+cdef inline void _set_range(const int* req, TBlob* out_data, float low, float high) noexcept nogil:
     cdef int i
     cdef float value
     cdef float* to

@@ -37,7 +37,7 @@ class Int8LayerHooks(LayerHooks):
         if prop.packed_shape is not None:
             return None
         geometry = prop.geometry(in_shapes)
-        primitives = prop.primitives(geometry, in_types)
+        primitives = prop.onednn_primitives(geometry, in_types)
         # inputs of the packed bytes come last
         if primitives is not None:
             _, reorder, size = primitives
@@ -127,7 +127,7 @@ class _Int8Layer:
             "pad": to_3d(pad, 0),
         }
 
-    def primitives(self, geometry, in_types):
+    def onednn_primitives(self, geometry, in_types):
         """Return oneDNN's primitives, or None for the loops of int8_conv.h."""
         return None
 
@@ -149,7 +149,7 @@ class _Int8Layer:
             "packed": self.packed_shape is not None,
             **self.output_bounds(),
         }
-        primitives = self.primitives(geometry, in_types)
+        primitives = self.onednn_primitives(geometry, in_types)
         if primitives is None:
             return Int8Layer(**settings)
         return OnednnInt8Layer(primitives, **settings)
@@ -244,7 +244,7 @@ class QuantizedFullyConnectedProperty(
     """
 
 
-_FUSED_DOC = {
+_FUSED_DOC = {  # what the inputs of the fused layers are
     "scale": "What a step of the weight counts for, one number a filter.",
     "bias": "What is added to each filter's sums, float32.",
     "min_data": "The least value of data, (1,).",
@@ -307,7 +307,7 @@ class _Fused(_Int8Layer):
         outs = [quantized_dtype(self), "float32", "float32"][: len(self.list_outputs())]
         return ins, outs, []
 
-    def primitives(self, geometry, in_types):
+    def onednn_primitives(self, geometry, in_types):
         bounds = self.output_bounds()
         low, high = bounds["low"], bounds["high"]
         residual = in_types[6] if self.with_residual else ""
@@ -330,7 +330,7 @@ class _Fused(_Int8Layer):
         }
 
 
-_OUT_TYPE = Enum(
+_OUT_TYPE = Enum(  # field of the fused layers
     ("float32", "auto", "int8", "uint8"),
     "float32",
     doc="Type of the output; 'auto' is uint8 with a range that is not negative, else int8.",

@@ -38,7 +38,7 @@ class _LinearProperty(NanCheck, KernelProperty):
     def kernel_params(self, in_shapes):
         return {"scale": self.scale, "zero_point": self.zero_point}
 
-    def check_zero(self, dtype):
+    def check_zero_point(self, dtype):
         """Raise ArgumentError unless the zero is an integer of `dtype`."""
         if dtype in BYTE_LIMITS:
             low, high = BYTE_LIMITS[dtype]
@@ -66,7 +66,7 @@ class QuantizeLinearProperty(_LinearProperty, operator="_quantize_linear"):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        self.check_zero(self.out_type)
+        self.check_zero_point(self.out_type)
 
     def infer_type(self, in_types, out_types):
         require_bytes(self, in_types[0], allowed=("float32",))
@@ -90,5 +90,5 @@ class DequantizeLinearProperty(_LinearProperty, operator="_dequantize_linear"):
 
     def infer_type(self, in_types, out_types):
         require_bytes(self, in_types[0])
-        self.check_zero(in_types[0])
+        self.check_zero_point(in_types[0])
         return [in_types[0]], ["float32"], []

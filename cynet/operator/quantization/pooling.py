@@ -61,7 +61,7 @@ class QuantizedPoolingProperty(
 
     def infer_shape(self, in_shapes, out_shapes):
         (data,), (out,), _ = PoolingProperty.infer_shape(self, in_shapes[:1], out_shapes[:1])
-        return self.with_ranges(in_shapes, out_shapes, data, out)
+        return self.shapes_with_ranges(in_shapes, out_shapes, data, out)
 
     def kernel_params(self, in_shapes):
         data = channels_first(in_shapes[0], self.layout)

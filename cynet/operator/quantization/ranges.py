@@ -3,8 +3,8 @@
 from ...base.errors import ArgumentError, ArgumentTypeError
 from ..checks.shapes import unify_shapes
 
-BYTES = ("uint8", "int8")
-BYTE_LIMITS = {"uint8": (0, 255), "int8": (-128, 127)}
+BYTES = ("uint8", "int8")  # dtypes of 8-bit integers
+BYTE_LIMITS = {"uint8": (0, 255), "int8": (-128, 127)}  # least and largest integer
 FINE_STEPS = {"uint8": 255.5, "int8": 127.5}  # steps for the larger end of a range, in quantize_v2
 ONE = (1,)  # shape of the arrays with an end of a range
 

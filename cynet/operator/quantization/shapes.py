@@ -11,7 +11,7 @@ from .conversions import AnyOrderHooks
 from .int8_form import Int8Form
 from .ranges import ONE, range_shapes, require_bytes
 
-OUTPUTS = ("output", "min_output", "max_output")
+OUTPUTS = ("output", "min_output", "max_output")  # an array and the ends of its range
 INPUTS_DOC = {
     "data": "Integers of 8 bits.",
     "min_data": "The least value of data, (1,).",
@@ -32,7 +32,7 @@ class SameRangeProperty(KernelProperty):
         require_bytes(self, data)
         return [data, "float32", "float32"], [data, "float32", "float32"], []
 
-    def with_ranges(self, in_shapes, out_shapes, data, out):
+    def shapes_with_ranges(self, in_shapes, out_shapes, data, out):
         """The result of `infer_shape` for these shapes of data and output 0."""
         ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
         return [data, *range_shapes(self, in_shapes, 1)], [out, *ends], []
@@ -57,7 +57,7 @@ class QuantizedFlattenProperty(SameRangeProperty, operator="_contrib_quantized_f
         if data is not None:
             out = unify_shapes("output", out, (data[0], prod(data[1:])))
             data = (out[0], *data[1:])
-        return self.with_ranges(in_shapes, out_shapes, data, out)
+        return self.shapes_with_ranges(in_shapes, out_shapes, data, out)
 
     def kernel_params(self, in_shapes):
         return {"least": -128.0}
@@ -86,7 +86,7 @@ class QuantizedActProperty(SameRangeProperty, operator="_contrib_quantized_act")
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(in_shapes[0], out_shapes[0])
-        return self.with_ranges(in_shapes, out_shapes, shape, shape)
+        return self.shapes_with_ranges(in_shapes, out_shapes, shape, shape)
 
     def kernel_params(self, in_shapes):
         return {"least": 0.0}

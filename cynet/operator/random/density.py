@@ -100,7 +100,7 @@ class DirichletDensityProperty(
             powers = F.sum(powers, axis=-1, keepdims=True)
             return F.broadcast_add(powers, constant.reshape((*shape[:-1], 1)))
 
-        out = _where_inside(F, F.min(sample, axis=-1, keepdims=True) >= 0, log, sample)
+        out = _log_where_inside(F, F.min(sample, axis=-1, keepdims=True) >= 0, log, sample)
         out = out.reshape(self.output_shapes([sample.shape, alpha.shape])[0])
         return [out if self.is_log else F.exp(out)]
 
@@ -161,7 +161,7 @@ class DensityRow(NamedTuple):
 
 
 # rows in the order of DensityLaw of kernels/rng/density.h
-ROWS = [
+ROWS = [  # in the order of DensityLaw in density.h
     DensityRow(
         "uniform",
         {"low": "Lower ends.", "high": "Upper ends."},
@@ -222,7 +222,7 @@ _EXAMPLE = """
     """
 
 
-def _where_inside(F, inside, log, sample):
+def _log_where_inside(F, inside, log, sample):
     """``log(sample)``, -inf with a gradient of 0 if the sample is not `inside`: log then gets
     another argument, so that there is no NaN."""
     among = F.broadcast_to(inside, shape=sample.shape)
@@ -236,13 +236,13 @@ def _density_rule(row):
         wide = [a.reshape(a.shape + (1,) * (sample.ndim - a.ndim)) for a in x[1:]]
         wide = [F.broadcast_to(a, shape=sample.shape) for a in wide]
         inside = row.inside(sample, *wide)
-        value = _where_inside(F, inside, lambda x: row.log(F, x, *wide), sample)
+        value = _log_where_inside(F, inside, lambda x: row.log(F, x, *wide), sample)
         return [value if p.is_log else F.exp(value)]
 
     return Rewrite(outputs)
 
 
-def _register(row, law):
+def _register_density(row, law):
     samples, numbers, densities = row.shown
     arrays = ", ".join(f"mx.nd.array([{number}])" for number in numbers)
     own = {
@@ -262,4 +262,4 @@ def _register(row, law):
 
 
 for _law, _row in enumerate(ROWS):
-    _register(_row, _law)
+    _register_density(_row, _law)

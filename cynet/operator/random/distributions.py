@@ -18,7 +18,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import DType, Float, Int, Shape, Str
 from ..property import merge_shapes
 
-_FLOATS = ("bfloat16", "float16", "float32", "float64")
+_FLOATS = ("bfloat16", "float16", "float32", "float64")  # dtypes that can be drawn
 _SHAPE_DOC = "Shape of the output."
 _CTX_DOC = "Device of the output, such as 'cpu(0)'; only for imperative calls."
 _DTYPE_DOC = "Type of the output; by default that of `out`, else {}."
@@ -73,7 +73,7 @@ class _ScalarProperty(_RandomProperty):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        self.check()
+        self.check_parameters()
 
     def list_arguments(self):
         return []
@@ -86,7 +86,7 @@ class _ScalarProperty(_RandomProperty):
 
 
 class ScalarDistribution(_ScalarProperty):
-    def check(self):
+    def check_parameters(self):
         for each in self.row.parameters:
             value = getattr(self, each.name)
             if not each.allowed(value, self):
@@ -99,7 +99,7 @@ class ScalarDistribution(_ScalarProperty):
 class LikeDistribution(_RandomProperty):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        ScalarDistribution.check(self)
+        ScalarDistribution.check_parameters(self)
 
     inputs_doc = {"data": "Its shape and type are the output's; its values are not read."}
 
@@ -167,7 +167,7 @@ class Parameter(NamedTuple):
     allowed: Callable
     kind: type = Float
 
-    def field(self):
+    def as_field(self):
         """Return the parameter as a field of an operator's property."""
         return self.kind(self.default, self.doc)
 
@@ -200,7 +200,7 @@ _NOT_BELOW_LOW = "be finite and not below low", lambda value, prop: prop.low <= 
 _PROBABILITY = "be in (0, 1]", lambda value, _: 0 < value <= 1
 _FAILURES_DOC = "Number of failures at which the experiment ends."
 
-DISTRIBUTIONS = (
+DISTRIBUTIONS = (  # a row for each distribution
     Distribution(
         "uniform",
         DistributionCode.Uniform,
@@ -291,12 +291,12 @@ _ROW_EXAMPLE = """
     """
 
 
-def _register(row):
+def _register_distribution(row):
     """Register the three operators of a row."""
     numbers, mean, arrays, means = row.shown
     names = row.sample_names or [each.name for each in row.parameters]
     arrays = f"mx.nd.array({arrays})".replace("] [", "]), mx.nd.array([")
-    fields = {each.name: each.field() for each in row.parameters}
+    fields = {each.name: each.as_field() for each in row.parameters}
     dtype = DtypeChoice(_FLOATS, None, _DTYPE_DOC.format("float32"))
     own = {
         **fields,
@@ -306,13 +306,13 @@ def _register(row):
         "example": _SCALAR_EXAMPLE.format(row.name, numbers, mean),
         "__doc__": f"An array of {row.text}.",
     }
-    _make_property("_random_{}", "Random{}Property", ScalarDistribution, row, own, row.aliases)
+    _register_property("_random_{}", "Random{}Property", ScalarDistribution, row, own, row.aliases)
     own = {
         **fields,
         "example": _LIKE_EXAMPLE.format(row.name, numbers),
         "__doc__": f"An array of {row.text}, of the shape and type of `data`.",
     }
-    _make_property("_random_{}_like", "Random{}LikeProperty", LikeDistribution, row, own)
+    _register_property("_random_{}_like", "Random{}LikeProperty", LikeDistribution, row, own)
     renamed = [each._replace(name=new) for new, each in zip(names, row.parameters)]
     own = {
         "shape": Shape((), "Shape of the sample for each set of parameters.", low=1),
@@ -322,10 +322,10 @@ def _register(row):
         "__doc__": f"For each set of parameters {row.text}: shape (s) gives (s, shape).",
     }
     row = row._replace(parameters=renamed)
-    _make_property("_sample_{}", "Sample{}Property", SampleDistribution, row, own)
+    _register_property("_sample_{}", "Sample{}Property", SampleDistribution, row, own)
 
 
-def _make_property(name, title, base, row, own, aliases=()):
+def _register_property(name, title, base, row, own, aliases=()):
     title, name = title.format(row.name.title().replace("_", "")), name.format(row.name)
     public = () if name.endswith("_like") else (name[1:],)
     prop = type(title, (base,), {"row": row, "__module__": __name__, **own})
@@ -350,7 +350,7 @@ class RandintProperty(_ScalarProperty, operator="_random_randint", aliases=("ran
     True
     """
 
-    def check(self):
+    def check_parameters(self):
         if self.high <= self.low:
             raise ArgumentError(
                 f"operator {self.op_name}: high must be above low, "
@@ -375,4 +375,4 @@ class RandintProperty(_ScalarProperty, operator="_random_randint", aliases=("ran
 
 
 for _row in DISTRIBUTIONS:
-    _register(_row)
+    _register_distribution(_row)

@@ -3,7 +3,7 @@
 from ...base.guard import guarded
 
 # Name: distribution, parameters, and an example.
-_DISTRIBUTION_DOCS = {
+_DISTRIBUTION_DOCS = {  # name -> distribution, parameters, example
     "uniform": (
         "Numbers from [low, high), each equally likely.",
         """low, high : float or {array}

@@ -27,9 +27,9 @@ from ..products import PRODUCTS, ProductDesc, kernel_code
 from .layout import GATES
 from .layout import reserved_layout as lay_out
 
-MODES = {"rnn_relu": RNN_RELU, "rnn_tanh": RNN_TANH, "lstm": LSTM, "gru": GRU}
+MODES = {"rnn_relu": RNN_RELU, "rnn_tanh": RNN_TANH, "lstm": LSTM, "gru": GRU}  # kernel codes
 
-cdef struct Offsets:  # offsets in bytes, from a Pass of layout.py
+cdef struct PassOffsets:  # offsets in bytes, from a Pass of layout.py
     int64_t inputs  # a number
     int64_t i2h_weight, h2h_weight, i2h_bias, h2h_bias, projection
     int64_t gates, h, c, n, full
@@ -37,7 +37,7 @@ cdef struct Offsets:  # offsets in bytes, from a Pass of layout.py
     # the projection: a ProductKernel, or -1 for BLAS.
     int forward, i2h_gradient, h2h_gradient, inputs_gradient, projection_gradient
 
-cdef struct Matrix:
+cdef struct Matrix:  # operand of a matrix product
     const void* data
     int64_t row
     bint transposed
@@ -65,7 +65,7 @@ cdef class LayersOperator(Operator):
     """
 
     cdef Recurrence shape
-    cdef vector[Offsets] passes
+    cdef vector[PassOffsets] passes
     cdef vector[int64_t] inputs  # offset of a layer's input in the saved values, or -1
     cdef vector[int64_t] masks
     cdef int dtype
@@ -76,7 +76,7 @@ cdef class LayersOperator(Operator):
     cdef object name
 
     def __init__(self, prop, data, dtype):
-        cdef Offsets at
+        cdef PassOffsets at
         cdef int64_t item = 4 if dtype == "float32" else 8
         memset(&self.shape, 0, sizeof(Recurrence))
         self.shape.steps, self.shape.batch, _ = data
@@ -135,7 +135,7 @@ cdef class LayersOperator(Operator):
         cdef Workspace space
         cdef const char* x = <const char*>in_data[0].data
         cdef char* reserve
-        self._take_workspace(ctx, False, keeps, &space)
+        self._request_workspace(ctx, False, keeps, &space)
         self._read_lengths(&in_data[ctx.n_in - 1], space.lengths)
         reserve = <char*>out_data[last].data if keeps else space.reserve
         for layer in range(self.layers):
@@ -155,7 +155,7 @@ cdef class LayersOperator(Operator):
         cdef int64_t number = layer * self.directions + direction
         cdef int64_t states = self.state_size * self.item, cells = self.cell_size * self.item
         cdef int64_t bias_n = 0
-        cdef const Offsets* at = &self.passes[number]
+        cdef const PassOffsets* at = &self.passes[number]
         cdef const char* parameters = <const char*>in_data[1].data
         cdef Recurrence r = self._recurrence_of(number, direction, reserve, space)
         cdef bint top = layer + 1 == self.layers
@@ -170,10 +170,10 @@ cdef class LayersOperator(Operator):
                        Matrix(x, at.inputs, False),
                        Matrix(parameters + at.i2h_weight, at.inputs, True), r.gates, False,
                        space.bias, NULL, space.scratch)
-        memcpy(<char*>r.h + self._initial_state(direction, states),
+        memcpy(<char*>r.h + self._initial_state_offset(direction, states),
                <char*>in_data[2].data + number * states, states)
         if r.mode == LSTM:
-            memcpy(<char*>r.c + self._initial_state(direction, cells),
+            memcpy(<char*>r.c + self._initial_state_offset(direction, cells),
                    <char*>in_data[3].data + number * cells, cells)
         r.weight = parameters + at.h2h_weight
         r.projection = parameters + at.projection if self.projects else NULL
@@ -187,10 +187,10 @@ cdef class LayersOperator(Operator):
             r.y = <char*>r.y + direction * r.state * self.item
         recurrent_forward(&r)
         if self.state_outputs:
-            self._write_states(req[1], <char*>r.h + self._final_state(direction, states),
+            self._write_states(req[1], <char*>r.h + self._final_state_offset(direction, states),
                                &out_data[1], number, self.state_size)
             if r.mode == LSTM:
-                self._write_states(req[2], <char*>r.c + self._final_state(direction, cells),
+                self._write_states(req[2], <char*>r.c + self._final_state_offset(direction, cells),
                                    &out_data[2], number, self.cell_size)
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -207,7 +207,7 @@ cdef class LayersOperator(Operator):
         if self.has_lengths and req[ctx.n_in - 1] != kNullOp and req[ctx.n_in - 1] != kAddTo:
             memset(in_grad[ctx.n_in - 1].data, 0,
                    self.shape.batch * dtype_size(in_grad[ctx.n_in - 1].dtype))
-        self._take_workspace(ctx, True, True, &space)
+        self._request_workspace(ctx, True, True, &space)
         self._read_lengths(&in_data[ctx.n_in - 1], space.lengths)
         for layer in range(self.layers - 1, -1, -1):
             x = self._layer_input(layer, reserve) if layer else <char*>in_data[0].data
@@ -228,7 +228,7 @@ cdef class LayersOperator(Operator):
                              const int* req, TBlob* in_grad, char* reserve,
                              Workspace* space) noexcept nogil:
         cdef int64_t number = layer * self.directions + direction
-        cdef const Offsets* at = &self.passes[number]
+        cdef const PassOffsets* at = &self.passes[number]
         cdef const char* parameters = <const char*>in_data[1].data
         cdef char* gradient = <char*>in_grad[1].data
         cdef Recurrence r = self._recurrence_of(number, direction, reserve, space)
@@ -238,9 +238,9 @@ cdef class LayersOperator(Operator):
         if dy != NULL:
             r.dy, r.y_row = dy + direction * r.state * self.item, self.directions * r.state
         r.wants_dh = req[2] != kNullOp
-        self._final_gradient(1, number, out_grad, space.dh, self.state_size)
+        self._write_final_grad(1, number, out_grad, space.dh, self.state_size)
         if r.mode == LSTM:
-            self._final_gradient(2, number, out_grad, space.dc, self.cell_size)
+            self._write_final_grad(2, number, out_grad, space.dc, self.cell_size)
         r.weight = parameters + at.h2h_weight
         r.projection = parameters + at.projection if self.projects else NULL
         recurrent_pack(&r, True, space.weight)
@@ -275,8 +275,8 @@ cdef class LayersOperator(Operator):
 
     # ----- where things are
 
-    cdef int _take_workspace(self, OpContext* ctx, bint backward, bint keeps,
-                             Workspace* space) except -1 nogil:
+    cdef int _request_workspace(self, OpContext* ctx, bint backward, bint keeps,
+                                Workspace* space) except -1 nogil:
         """Request the temporary space once, since growing moves it, and split it into parts."""
         cdef int64_t cells = self.shape.steps * self.state_size, i
         cdef int64_t each = self.directions * cells if self.layers > 1 else 0
@@ -317,7 +317,7 @@ cdef class LayersOperator(Operator):
                                    const Workspace* space) noexcept nogil:
         """Return the recurrence of one direction of one layer: its shape, and its arrays."""
         cdef Recurrence r = self.shape
-        cdef const Offsets* at = &self.passes[number]
+        cdef const PassOffsets* at = &self.passes[number]
         r.reverse, r.lengths = direction == 1, space.lengths if self.has_lengths else NULL
         r.gates, r.h, r.c, r.n = reserve + at.gates, reserve + at.h, reserve + at.c, reserve + at.n
         r.dh, r.dc, r.dgates = space.dh, space.dc, space.sums
@@ -325,11 +325,11 @@ cdef class LayersOperator(Operator):
         r.full, r.dfull, r.dprojected = reserve + at.full, space.dfull, space.dprojected
         return r
 
-    cdef int64_t _initial_state(self, int direction, int64_t each) noexcept nogil:
+    cdef int64_t _initial_state_offset(self, int direction, int64_t each) noexcept nogil:
         """Return the offset of the initial state among the states, or cells, of `each` bytes."""
         return self.shape.steps * each if direction else 0
 
-    cdef int64_t _final_state(self, int direction, int64_t each) noexcept nogil:
+    cdef int64_t _final_state_offset(self, int direction, int64_t each) noexcept nogil:
         return 0 if direction else self.shape.steps * each
 
     cdef char* _layer_input(self, int64_t layer, char* reserve) noexcept nogil:
@@ -378,8 +378,8 @@ cdef class LayersOperator(Operator):
     cdef void _assign_values(self, bint add, const void* x, void* y, int64_t n) noexcept nogil:
         run_unary(&self.add if add else &self.write, x, y, n)
 
-    cdef void _final_gradient(self, int output, int64_t number, const TBlob* out_grad, char* to,
-                              int64_t count) noexcept nogil:
+    cdef void _write_final_grad(self, int output, int64_t number, const TBlob* out_grad, char* to,
+                                int64_t count) noexcept nogil:
         """Write the gradient of the last state: the output's, or zeros if it is no output."""
         cdef int64_t size = count * self.item
         if self.state_outputs and out_grad[output].data != NULL:

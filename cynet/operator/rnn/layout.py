@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}  # gates of a cell, by mode
 
 
-class Pass(NamedTuple):
+class Pass(NamedTuple):  # offsets of one direction of one layer
     """Offsets of one direction of one layer. All but `inputs` are offsets, in elements.
 
     inputs : int

@@ -33,7 +33,7 @@ def _clip_cell(p, F, cell):
     return F.clip(cell, p.lstm_state_clip_min, p.lstm_state_clip_max)
 
 
-class _Direction:
+class _LayerDirection:
     """One direction of one layer: its weights, and its step."""
 
     def __init__(self, p, F, flat, at):
@@ -74,7 +74,7 @@ class _Direction:
             h = F.FullyConnected(h, self.projection, num_hidden=p.out_size, no_bias=True)
         return h, cell
 
-    def run(self, data, h, cell, active, backwards):
+    def run_steps(self, data, h, cell, active, backwards):
         """(outputs of all steps, last h, last cell); `active`: (steps, batch) of bool, or None."""
         F = self.F
         products = self.weighted_inputs(data)
@@ -112,8 +112,8 @@ def _rnn_stepwise(p, F, x, aux, training):
         outs = []
         for direction in range(p.directions):
             k = layer * p.directions + direction
-            cell = _Direction(p, F, flat, passes[k])
-            out, h, c = cell.run(data, states[k], cells[k], active, direction == 1)
+            cell = _LayerDirection(p, F, flat, passes[k])
+            out, h, c = cell.run_steps(data, states[k], cells[k], active, direction == 1)
             outs.append(out)
             last.append(h)
             last_cells.append(c)
@@ -126,4 +126,4 @@ def _rnn_stepwise(p, F, x, aux, training):
     return made
 
 
-STEPWISE = Rewrite(_rnn_stepwise)
+STEPWISE = Rewrite(_rnn_stepwise)  # for gradients of gradients

@@ -65,9 +65,9 @@ def _divide_sparse(S, entry, prop, inputs, params):
     return S.cells.combine_with_dense(operator.truediv, lhs, rhs)
 
 
-SUM_OF_TWO, DIFFERENCE = _make_union_rule(operator.add), _make_union_rule(operator.sub)
-SUM_OF_ALL = SparseRule(_common_stype, _add_all_sparse, needs_dense=True)
-PRODUCT = SparseRule(_product_stype, _multiply_sparse)
-BROADCAST_PRODUCT = SparseRule(_broadcast_product_stype, _multiply_broadcast)
-BROADCAST_QUOTIENT = SparseRule(_quotient_stype, _divide_sparse)
+SUM_OF_TWO, DIFFERENCE = _make_union_rule(operator.add), _make_union_rule(operator.sub)  # rules
+SUM_OF_ALL = SparseRule(_common_stype, _add_all_sparse, needs_dense=True)  # add_n
+PRODUCT = SparseRule(_product_stype, _multiply_sparse)  # arrays of one shape
+BROADCAST_PRODUCT = SparseRule(_broadcast_product_stype, _multiply_broadcast)  # with broadcasting
+BROADCAST_QUOTIENT = SparseRule(_quotient_stype, _divide_sparse)  # csr / dense
 NEEDS_DENSE = SparseRule(needs_dense=True)

@@ -63,5 +63,5 @@ def _dense_gradient_node(S, entry, prop, params, inputs):
     return S.gradients.FullyConnectedNode(entry, params, inputs)
 
 
-DOT = SparseRule(_dot_stype, _dot_sparse, _dot_gradient_node)
-FULLY_CONNECTED = SparseRule(form=_fully_connected_sparse, node=_dense_gradient_node)
+DOT = SparseRule(_dot_stype, _dot_sparse, _dot_gradient_node)  # rule of mx.nd.dot
+FULLY_CONNECTED = SparseRule(form=_fully_connected_sparse, node=_dense_gradient_node)  # csr data

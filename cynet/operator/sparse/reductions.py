@@ -16,16 +16,16 @@ def _sum_sparse(S, entry, prop, inputs, params):
     if name_of(array.dtype) not in ("float32", "float64"):
         return None
     if len(axes) == array.ndim:
-        total = S.convert.call("sum", array._values_array)
+        total = S.convert.call_op("sum", array._values_array)
     elif array.stype == "csr":
         ones = S.convert.zero_values(array._values_array, (array.shape[axes[0]], 1)) + 1
         total = S.product.csr_dot_dense(array, ones, axes == (0,))
         lengths = [1 if k in axes else n for k, n in enumerate(array.shape)]
         total = total.reshape(tuple(lengths) if prop.keepdims else (total.shape[0],))
     elif axes[0] == 0 and array._values_array.size:
-        total = S.convert.call("sum", array._values_array, axis=axes, keepdims=prop.keepdims)
+        total = S.convert.call_op("sum", array._values_array, axis=axes, keepdims=prop.keepdims)
     elif axes[0] != 0:
-        total = S.convert.call("sum", array._values_array, axis=axes, keepdims=prop.keepdims)
+        total = S.convert.call_op("sum", array._values_array, axis=axes, keepdims=prop.keepdims)
         total = S.convert.scatter_rows(total, array._indices, array.shape[0])
     else:
         lengths = [1 if k in axes else n for k, n in enumerate(array.shape)]
@@ -44,4 +44,4 @@ def _norm_sparse(S, entry, prop, inputs, params):
     return S.convert.invoke(entry, (inputs[0]._values_array,), params)
 
 
-SUM, NORM = SparseRule(form=_sum_sparse), SparseRule(form=_norm_sparse)
+SUM, NORM = SparseRule(form=_sum_sparse), SparseRule(form=_norm_sparse)  # sparse rules

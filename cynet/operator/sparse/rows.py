@@ -5,16 +5,16 @@ import numpy as np
 from ..storage_types import DENSE, SparseRule
 
 
-def _csr_rows(prop, stypes):
+def _rows_stype(prop, stypes):
     return "csr" if {*stypes} == {"csr"} and getattr(prop, "dim", 0) in (0, -2) else DENSE
 
 
-def _take_stype(prop, stypes):
+def _take_output_stype(prop, stypes):
     fits = tuple(stypes) == ("csr", DENSE) and prop.axis == 0 and prop.mode != "raise"
     return "csr" if fits else DENSE
 
 
-def _slice_sparse(S, entry, prop, inputs, params):
+def _slice_csr(S, entry, prop, inputs, params):
     (array,) = inputs
     if array.stype != "csr" or any(n not in (None, 1) for n in prop.step or ()):
         return None
@@ -31,7 +31,7 @@ def _slice_sparse(S, entry, prop, inputs, params):
     return out if out.size else None
 
 
-def _concat_sparse(S, entry, prop, inputs, params):
+def _concat_csr(S, entry, prop, inputs, params):
     if prop.dim not in (0, -2) or any(each.stype != "csr" for each in inputs):
         return None
     if len({(each.shape[1], each.dtype) for each in inputs}) != 1:
@@ -50,7 +50,7 @@ def _concat_sparse(S, entry, prop, inputs, params):
     return S.arrays.make_sparse("csr", shape, values, indices, indptr)
 
 
-def _take_sparse(S, entry, prop, inputs, params):
+def _take_from_csr(S, entry, prop, inputs, params):
     array, wanted = inputs
     if array.stype != "csr" or wanted.stype != "default" or wanted.ndim != 1 or prop.axis != 0:
         return None
@@ -58,7 +58,7 @@ def _take_sparse(S, entry, prop, inputs, params):
         return None
     n = array.shape[0]
     if prop.mode == "clip":
-        rows = S.convert.check_indices(prop, "indices", wanted, n, tell=prop.tells)
+        rows = S.convert.clipped_indices(prop, "indices", wanted, n, tell=prop.tells)
     else:
         rows = wanted.asnumpy().astype(np.int64) % n
     return S.convert.rows_at_indices(array, rows)
@@ -70,7 +70,7 @@ def _embed_sparse(S, entry, prop, inputs, params):
         return None
     if weight.shape != (prop.input_dim, prop.output_dim):
         return None
-    ids = S.convert.check_indices(prop, "data", data, prop.input_dim, refuse=True)
+    ids = S.convert.clipped_indices(prop, "data", data, prop.input_dim, refuse=True)
     at, there = S.structure.find_rows(weight._indices, ids.ravel())
     shape = (*data.shape, prop.output_dim)
     if not there.any():
@@ -88,9 +88,9 @@ def _embed_grad_rows(S, prop, inputs, grad, i):
     return S.gradients.embedding_gradient(prop, inputs, grad) if i == 1 else None
 
 
-SLICE, CONCAT, TAKE = (
-    SparseRule(_csr_rows, _slice_sparse),
-    SparseRule(_csr_rows, _concat_sparse),
-    SparseRule(_take_stype, _take_sparse),
+SLICE, CONCAT, TAKE = (  # rules of slice, concat and take for csr arrays
+    SparseRule(_rows_stype, _slice_csr),
+    SparseRule(_rows_stype, _concat_csr),
+    SparseRule(_take_output_stype, _take_from_csr),
 )
 EMBEDDING = SparseRule(form=_embed_sparse, node=_embed_grad_node, gradient_rows=_embed_grad_rows)

@@ -9,7 +9,7 @@ from ..checks.index_dtype import WIDENED_DTYPES, IndexWrite
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Int
 from ..property import ShapesFromInput
-from .axes import axis_of, lines_along
+from .axes import axis_of, params_along_axis
 
 
 class ArgExtremeProperty(KernelProperty):
@@ -44,7 +44,7 @@ class ArgProperty(ShapesFromInput, ArgExtremeProperty):
         return shape, out
 
     def kernel_params(self, in_shapes):
-        return lines_along(in_shapes[0], self.axis)
+        return params_along_axis(in_shapes[0], self.axis)
 
 
 class ArgmaxProperty(ArgProperty, operator="argmax"):
@@ -92,4 +92,4 @@ class ArgmaxChannelProperty(ShapesFromInput, ArgExtremeProperty, operator="argma
         return shape, (shape[0], *shape[2:])
 
     def kernel_params(self, in_shapes):
-        return lines_along(in_shapes[0], 1)
+        return params_along_axis(in_shapes[0], 1)

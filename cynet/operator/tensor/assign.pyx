@@ -5,7 +5,7 @@
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat64, kNullOp
 from ...kernels.elementwise.elementwise cimport run_cast
 from ...kernels.movement.strided cimport (
-    STRIDED_ADD, STRIDED_SUBTRACT, STRIDED_WRITE, StridedSpace, run_strided, simplify_space
+    STRIDED_ADD, STRIDED_SUBTRACT, STRIDED_WRITE, StridedSpace, run_strided, merge_space_axes
 )
 from .._base cimport Operator, OpContext
 
@@ -25,7 +25,7 @@ class AssignProperty(OperatorProperty):
     step = Shape((), doc="Step of each axis, also negative; () for 1.", allow_none=True)
     backward_reads = ("out_grad",)
 
-    def ranges(self, shape):
+    def part_range(self, shape):
         """Return (first indices, steps, counts) of the part."""
         return slice_ranges(shape, self.begin, self.end, self.step, self.op_name)
 
@@ -50,11 +50,11 @@ class SliceAssignProperty(AssignProperty, operator="_slice_assign", aliases=("_c
         shape = merge_shapes(in_shapes[0], out_shapes[0])
         part = in_shapes[1]
         if is_known(shape):
-            part = merge_shapes(self.ranges(shape)[2], part)
+            part = merge_shapes(self.part_range(shape)[2], part)
         return [shape, part], [shape], []
 
     def create_operator(self, ctx, in_shapes, in_types):
-        return AssignOperator(in_types[0], in_shapes[0], self.ranges(in_shapes[0]), None)
+        return AssignOperator(in_types[0], in_shapes[0], self.part_range(in_shapes[0]), None)
 
 
 class SliceAssignScalarProperty(
@@ -75,7 +75,7 @@ class SliceAssignScalarProperty(
     """
 
     def create_operator(self, ctx, in_shapes, in_types):
-        return AssignOperator(in_types[0], in_shapes[0], self.ranges(in_shapes[0]), self.scalar)
+        return AssignOperator(in_types[0], in_shapes[0], self.part_range(in_shapes[0]), self.scalar)
 
 
 cdef class AssignOperator(Operator):
@@ -96,9 +96,9 @@ cdef class AssignOperator(Operator):
         view = subview(everything, *ranges)
         rhs = whole_view(view.shape)
         zeros = (0,) * len(shape)
-        _strided_space(&self.whole, everything.shape, everything.strides, everything.strides)
-        _strided_space(&self.part, view.shape, view.strides, rhs.strides)
-        _strided_space(&self.constant, view.shape, view.strides, zeros)
+        _set_strided_space(&self.whole, everything.shape, everything.strides, everything.strides)
+        _set_strided_space(&self.part, view.shape, view.strides, rhs.strides)
+        _set_strided_space(&self.constant, view.shape, view.strides, zeros)
         self.offset = view.offset * <Py_ssize_t>dtype_size(self.dtype)
         self.fills = number is not None
         run_cast(kFloat64, self.dtype, &value, self.value, 1)
@@ -151,10 +151,10 @@ cdef class AssignOperator(Operator):
         return 0
 
 
-cdef int _strided_space(StridedSpace* space, shape, dst, src) except -1:
+cdef int _set_strided_space(StridedSpace* space, shape, dst, src) except -1:
     cdef int i
     space.ndim = len(shape)
     for i in range(space.ndim):
         space.shape[i], space.dst_stride[i], space.src_stride[i] = shape[i], dst[i], src[i]
-    simplify_space(space)
+    merge_space_axes(space)
     return 0

@@ -16,10 +16,10 @@ def axis_of(axis, ndim, what="axis"):
     return axis % ndim
 
 
-def data_axis(axis, shape):
+def normalize_axis(axis, shape):
     """`axis` of data of `shape`, counted from the front; ShapeError if it does not exist.
 
-    >>> data_axis(-1, (2, 3, 4))
+    >>> normalize_axis(-1, (2, 3, 4))
     2
     """
     if not -len(shape) <= axis < len(shape):
@@ -43,7 +43,7 @@ def axes_of(axes, ndim, exclude=False):
     return tuple(found)
 
 
-def split_at(shape, axis):
+def sizes_around(shape, axis):
     """Products of the lengths before and after `axis`, and its own: (outer, length, inner)."""
     outer = inner = 1
     for n in shape[:axis]:
@@ -53,12 +53,12 @@ def split_at(shape, axis):
     return outer, shape[axis], inner
 
 
-def lines_along(shape, axis):
-    """`split_at` with the kernels' names for it; None takes the whole array as a line.
+def params_along_axis(shape, axis):
+    """`sizes_around` with the kernels' names for it; None takes the whole array as a line.
 
-    >>> lines_along((2, 3, 4), 1)
+    >>> params_along_axis((2, 3, 4), 1)
     {'outer': 2, 'n': 3, 'inner': 4}
     """
     if axis is None:
         shape, axis = (prod(shape),), 0
-    return dict(zip(("outer", "n", "inner"), split_at(shape, axis_of(axis, len(shape)))))
+    return dict(zip(("outer", "n", "inner"), sizes_around(shape, axis_of(axis, len(shape)))))

@@ -25,7 +25,7 @@ class JoinProperty(OperatorProperty):
         return [f"arg{i}" for i in range(self.num_args)]
 
     def create_operator(self, ctx, in_shapes, in_types):
-        return StridedCopyOperator(in_types[0], self.graph.pieces(self, in_shapes))
+        return StridedCopyOperator(in_types[0], self.graph.moved_parts(self, in_shapes))
 
 
 class ConcatHooks(GraphHooks):
@@ -38,7 +38,7 @@ class ConcatHooks(GraphHooks):
             return None
         return prop.changed(channels_last=True), list(range(len(in_shapes)))
 
-    def pieces(self, prop, in_shapes):
+    def moved_parts(self, prop, in_shapes):
         axis = axis_of(prop.dim, len(in_shapes[0]), "dim")
         if prop.channels_last:
             in_shapes = [(s[0], *s[2:], s[1]) for s in in_shapes]
@@ -108,7 +108,7 @@ class StackHooks(GraphHooks):
 
     traits = Traits(bfloat16_loops=True)
 
-    def pieces(self, prop, in_shapes):
+    def moved_parts(self, prop, in_shapes):
         shape = in_shapes[0]
         axis = axis_of(prop.axis, len(shape) + 1)
         whole = whole_view((*shape[:axis], prop.num_args, *shape[axis:]))
@@ -158,7 +158,7 @@ class SliceChannelHooks(GraphHooks):
 
     traits = Traits(bfloat16_loops=True)
 
-    def pieces(self, prop, in_shapes):
+    def moved_parts(self, prop, in_shapes):
         shape, n = in_shapes[0], prop.num_outputs
         axis = axis_of(prop.axis, len(shape))
         part = (*shape[:axis], shape[axis] // n, *shape[axis + 1 :])
@@ -222,7 +222,7 @@ class SliceChannelProperty(MoveProperty, operator="SliceChannel", aliases=("spli
         return [data], [merge_shapes(shape, out)] * n, []
 
     def create_operator(self, ctx, in_shapes, in_types):
-        return StridedCopyOperator(in_types[0], self.graph.pieces(self, in_shapes))
+        return StridedCopyOperator(in_types[0], self.graph.moved_parts(self, in_shapes))
 
 
 class SplitV2Hooks(GraphHooks):
@@ -230,7 +230,7 @@ class SplitV2Hooks(GraphHooks):
 
     traits = Traits(bfloat16_loops=True)
 
-    def pieces(self, prop, in_shapes):
+    def moved_parts(self, prop, in_shapes):
         shape = in_shapes[0]
         axis, parts = prop.piece_shapes(shape)
         pieces = []
@@ -299,4 +299,4 @@ class SplitV2Property(MoveProperty, operator="_split_v2"):
         return [shape], [merge_shapes(a, b) for a, b in zip(outs, out_shapes)], []
 
     def create_operator(self, ctx, in_shapes, in_types):
-        return StridedCopyOperator(in_types[0], self.graph.pieces(self, in_shapes))
+        return StridedCopyOperator(in_types[0], self.graph.moved_parts(self, in_shapes))

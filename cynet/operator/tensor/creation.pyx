@@ -40,12 +40,12 @@ class CreationProperty(OperatorProperty):
     def infer_type(self, in_types, out_types):
         return [], [self.dtype], []
 
-    def progression(self):
+    def start_step_repeat(self):
         """(start, step, repeat) of the values in row-major order."""
         raise AttributeError(f"{type(self).__name__} defines no progression")
 
     def create_operator(self, ctx, in_shapes, in_types):
-        return ProgressionOperator(self.dtype, *self.progression())
+        return ProgressionOperator(self.dtype, *self.start_step_repeat())
 
 
 cdef class ProgressionOperator(Operator):
@@ -68,7 +68,7 @@ cdef class ProgressionOperator(Operator):
         cdef char* to
         if self.step == 0 and req[0] != kAddTo:
             if req[0] != kNullOp:
-                self._fill(&out_data[0])
+                self._fill_with_start(&out_data[0])
             return 0
         for i in range(0, size, 512):
             n = min(size - i, 512)
@@ -82,7 +82,7 @@ cdef class ProgressionOperator(Operator):
             _cast_to(self.dtype, &self.add, req[0], kFloat64, chunk, to, n)
         return 0
 
-    cdef void _fill(self, TBlob* out) noexcept nogil:
+    cdef void _fill_with_start(self, TBlob* out) noexcept nogil:
         cdef StridedCopy what
         what.dst, what.dst_type = out.data, out.dtype
         what.src, what.src_type = &self.start, kFloat64
@@ -110,7 +110,7 @@ class ZerosProperty(CreationProperty, operator="_zeros"):
     <NDArray 2x2 @cpu(0)>
     """
 
-    def progression(self):
+    def start_step_repeat(self):
         return (0.0,)
 
 
@@ -126,7 +126,7 @@ class OnesProperty(CreationProperty, operator="_ones"):
     <NDArray 2x2 @cpu(0)>
     """
 
-    def progression(self):
+    def start_step_repeat(self):
         return (1.0,)
 
 
@@ -143,7 +143,7 @@ class FullProperty(CreationProperty, operator="_full"):
     <NDArray 2x2 @cpu(0)>
     """
 
-    def progression(self):
+    def start_step_repeat(self):
         return (self.value,)
 
 
@@ -219,7 +219,7 @@ class ArangeProperty(CreationProperty, operator="_arange"):
                 f"_arange: from {start} to {stop} by {self.step} there is no value, or no end")
         return (math.ceil(steps) * self.repeat,)
 
-    def progression(self):
+    def start_step_repeat(self):
         return self.start_and_stop()[0], self.step, self.repeat
 
 
@@ -244,7 +244,7 @@ class LinspaceProperty(CreationProperty, operator="_linspace"):
     def out_shape(self):
         return (self.num,)
 
-    def progression(self):
+    def start_step_repeat(self):
         stop = self.start if self.stop is None else self.stop
         gaps = self.num - 1 if self.endpoint else self.num
         return self.start, (stop - self.start) / gaps if gaps else 0.0
@@ -337,18 +337,18 @@ class ShapeArrayProperty(ShapesFromInput, OperatorProperty, operator="shape_arra
     <NDArray 2 @cpu(0)>
     """
 
-    def values(self, shape):
+    def output_values(self, shape):
         """The numbers in the output."""
         return shape
 
     def shapes_from(self, shape):
-        return shape, known_shape((len(self.values(shape)),))
+        return shape, known_shape((len(self.output_values(shape)),))
 
     def infer_type(self, in_types, out_types):
         return [in_types[0]], ["int64"], []
 
     def create_operator(self, ctx, in_shapes, in_types):
-        return ConstantOperator(self.values(in_shapes[0]))
+        return ConstantOperator(self.output_values(in_shapes[0]))
 
 
 class SizeArrayProperty(ShapeArrayProperty, operator="size_array"):
@@ -361,7 +361,7 @@ class SizeArrayProperty(ShapeArrayProperty, operator="size_array"):
     <NDArray 1 @cpu(0)>
     """
 
-    def values(self, shape):
+    def output_values(self, shape):
         return (math.prod(shape),)
 
 

@@ -11,7 +11,7 @@ from ..precision import WIDEST, Precision
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 from ..second_order import Linear
 from ..sparse.products import DOT
-from .matmul import ProductOperator, product_choices
+from .matmul import ProductOperator, choose_product_kernels
 from .matmul_onednn import LibraryProducts
 
 
@@ -21,15 +21,15 @@ class ProductHooks(GraphHooks):
     def algorithms(self, prop, in_shapes, in_types):
         if self.takes_bfloat16(prop, in_shapes, in_types):
             return {}  # no alternatives
-        _, *sizes = prop.sizes(*in_shapes)
+        _, *sizes = prop.product_sizes(*in_shapes)
         dtype = "float32" if in_types[0] in NARROW_FLOATS else in_types[0]
-        return product_choices(prop, dtype, *sizes)
+        return choose_product_kernels(prop, dtype, *sizes)
 
     def takes_bfloat16(self, prop, in_shapes, in_types):
         return set(in_types) == {"bfloat16"} and onednn.takes_bfloat16()
 
     def flops(self, prop, in_shapes, out_shapes):
-        products, m, n, k = prop.sizes(*in_shapes)
+        products, m, n, k = prop.product_sizes(*in_shapes)
         return 2 * products * m * n * k
 
 
@@ -37,7 +37,7 @@ class DotHooks(ProductHooks):
     """Graph hooks of dot: an inner product of vectors is bound by memory."""
 
     def is_memory_bound(self, prop, in_shapes):
-        _, m, n, _ = prop.sizes(*in_shapes)
+        _, m, n, _ = prop.product_sizes(*in_shapes)
         return m == 1 and n == 1
 
 
@@ -64,8 +64,8 @@ class ProductProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         if in_types[0] == "bfloat16":
-            return LibraryProducts(self, *self.sizes(*in_shapes))
-        return ProductOperator(self, in_types[0], *self.sizes(*in_shapes))
+            return LibraryProducts(self, *self.product_sizes(*in_shapes))
+        return ProductOperator(self, in_types[0], *self.product_sizes(*in_shapes))
 
 
 class DotProperty(ProductProperty, operator="dot"):
@@ -117,7 +117,7 @@ class DotProperty(ProductProperty, operator="dot"):
             )
         return [lhs, rhs], [merge_shapes((*rows, *columns) or self.no_axes, out_shapes[0])], []
 
-    def sizes(self, lhs, rhs):
+    def product_sizes(self, lhs, rhs):
         """(number of products, m, n, k): each is m x k by k x n."""
         rows, left, _, columns = self.matrix_axes(lhs, rhs)
         return 1, prod(rows), prod(columns), left
@@ -168,7 +168,7 @@ class BatchDotProperty(ProductProperty, operator="batch_dot"):
             rhs = (*leading, n, k) if self.transpose_b else (*leading, k, n)
         return lhs, rhs
 
-    def sizes(self, lhs, rhs):
+    def product_sizes(self, lhs, rhs):
         """(number of products, m, n, k): each is m x k by k x n."""
         m, k = lhs[:-3:-1] if self.transpose_a else lhs[-2:]
         n = rhs[-2] if self.transpose_b else rhs[-1]

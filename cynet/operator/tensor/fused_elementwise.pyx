@@ -15,7 +15,7 @@ from ...kernels.elementwise.fused cimport (
 from ...kernels.elementwise.elementwise cimport Kernel
 from ...kernels.parallel cimport threads_for
 from .._base cimport Operator, OpContext
-from .._elementwise cimport find_kernels, put_number
+from .._elementwise cimport find_kernels, store_scalar
 
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ ARRAYS = MAX_ARRAYS  # maximum number of arrays of a chain, for Python
 
 cdef enum:
     COSTLY_TIME = 6  # time of a functor outside CHEAP_FUNCTORS, in units of an addition
-_OPERAND_KINDS = {
+_OPERAND_KINDS = {  # (loop family, functor) -> kind of operand
     ("floats_of_bytes", "uint8"): FROM_UINT8, ("floats_of_bytes", "int8"): FROM_INT8,
     ("bytes_of_floats", "uint8"): TO_UINT8, ("bytes_of_floats", "int8"): TO_INT8,
 }
@@ -176,7 +176,7 @@ cdef class ChainOperator(Operator):
             operand.array, operand.index = -1, each.index
         else:
             operand.array = -2
-            put_number(each, kind, operand.number)
+            store_scalar(each, kind, operand.number)
         self.operands.push_back(operand)
         return <int>self.operands.size() - 1
 

@@ -7,7 +7,7 @@ from ..parameters import FloatTuple, IntOrNone
 from ..property import merge_shapes
 
 INF = float("inf")
-_INTEGER_DTYPES = ("uint8", "int8", "int32", "int64")
+_INTEGER_DTYPES = ("uint8", "int8", "int32", "int64")  # dtypes of integer data
 
 
 class HistogramProperty(KernelProperty, operator="_histogram"):

@@ -20,7 +20,7 @@ from ...kernels.gemm.blas import check_sizes
 from ..products import PRODUCTS, ProductDesc, kernel_code
 
 
-def product_choices(prop, dtype, m, n, k):
+def choose_product_kernels(prop, dtype, m, n, k):
     """The Choice of each product: "forward" and the gradients of "lhs" and "rhs"."""
     sizes = {"forward": (m, n, k, prop.transpose_a, prop.transpose_b)}
     sizes.update(zip(("lhs", "rhs"), gradient_sizes(prop.transpose_a, prop.transpose_b, m, n, k)))
@@ -66,7 +66,7 @@ cdef class ProductOperator(Operator):
         self.trans_a, self.trans_b = prop.transpose_a, prop.transpose_b
         self.dtype = dtype_flag(dtype)
         self.batch, self.m, self.n, self.k = batch, m, n, k
-        choices = product_choices(prop, dtype, m, n, k).values()
+        choices = choose_product_kernels(prop, dtype, m, n, k).values()
         self.algorithms = [kernel_code(choice) for choice in choices]
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
@@ -118,25 +118,25 @@ cdef int _multiply(ProductOperator self, OpContext* ctx, int which, int req, bin
         s.n_space = product_workspace_bytes(threads)
         s.space = <char*>get_space(&ctx.requested[0], s.parts * s.n_space)
         if s.parts == 1:
-            _run_own(&s, 0, self.batch, threads, s.space)
+            _own_gemm(&s, 0, self.batch, threads, s.space)
             return 0
-    parallel_ranges(<int>s.parts, s.parts, _run_parts, &s)
+    parallel_ranges(<int>s.parts, s.parts, _multiply_parts, &s)
     return 0
 
 
-cdef void _run_parts(void* arg, int64_t begin, int64_t end) noexcept nogil:
+cdef void _multiply_parts(void* arg, int64_t begin, int64_t end) noexcept nogil:
     cdef ProductStack* s = <ProductStack*>arg
     cdef int64_t part, first, last
     for part in range(begin, end):
         first, last = s.batch * part // s.parts, s.batch * (part + 1) // s.parts
         if s.space != NULL:
-            _run_own(s, first, last, 1, s.space + part * s.n_space)
+            _own_gemm(s, first, last, 1, s.space + part * s.n_space)
         else:
-            _run_blas(s, first, last)
+            _multiply_by_blas(s, first, last)
 
 
-cdef void _run_own(const ProductStack* s, int64_t begin, int64_t end, int threads,
-                   char* space) noexcept nogil:
+cdef void _own_gemm(const ProductStack* s, int64_t begin, int64_t end, int threads,
+                    char* space) noexcept nogil:
     cdef int64_t i
     cdef Product p
     p.m, p.n, p.k = s.m, s.n, s.k
@@ -151,7 +151,7 @@ cdef void _run_own(const ProductStack* s, int64_t begin, int64_t end, int thread
         product(&p, <ProductKernel>s.algorithm, threads, space)
 
 
-cdef void _run_blas(const ProductStack* s, int64_t begin, int64_t end) noexcept nogil:
+cdef void _multiply_by_blas(const ProductStack* s, int64_t begin, int64_t end) noexcept nogil:
     cdef int64_t i, size = 4 if s.dtype == kFloat32 else 8
     cdef int64_t lda = s.m if s.trans_a else s.k, ldb = s.k if s.trans_b else s.n
     cdef const char* a

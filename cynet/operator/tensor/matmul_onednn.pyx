@@ -28,9 +28,9 @@ cdef class LibraryProducts(Operator):
         self.stateful, self._made = True, []
         self.trans_a, self.trans_b = prop.transpose_a, prop.transpose_b
         self.batch, self.m, self.n, self.k = batch, m, n, k
-        self._make(FORWARD, False)
+        self._make_product(FORWARD, False)
 
-    cdef int _make(self, int kind, bint add) except -1:
+    cdef int _make_product(self, int kind, bint add) except -1:
         cdef Matmul made
         cdef int64_t m = self.m, n = self.n, k = self.k
         if kind == FORWARD:
@@ -56,7 +56,7 @@ cdef class LibraryProducts(Operator):
             return 0
         if self.products[kind][add] == NULL:
             with gil:
-                self._make(kind, add)
+                self._make_product(kind, add)
         tensors[0], tensors[1], tensors[2] = a, b, c
         return (<Matmul>self.products[kind][add]).run(
             tensors, get_space(&ctx.requested[0],

@@ -7,7 +7,7 @@ False is the way back, and each is the gradient of the other.
 from libc.stdint cimport int64_t
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp
-from ...kernels.movement.transpose cimport swap_axes
+from ...kernels.movement.transpose cimport transpose_3d
 from ...kernels.parallel cimport threads_for
 from ...kernels.quantization.int8_conv cimport transpose_integers
 from .._base cimport Operator, OpContext
@@ -59,8 +59,8 @@ cdef class ChannelsLastOperator(Operator):
         if req == kNullOp:
             return
         if source.dtype == kFloat32:
-            swap_axes(self.batch, rows, columns, <const float*>source.data, <float*>target.data,
-                      req == kAddTo)
+            transpose_3d(self.batch, rows, columns, <const float*>source.data, <float*>target.data,
+                         req == kAddTo)
         else:
             transpose_integers(source.data, target.data, dtype_size(source.dtype), self.batch, rows,
                                columns, req == kAddTo, threads_for(source.size))

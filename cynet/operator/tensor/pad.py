@@ -114,7 +114,7 @@ class DiagProperty(MoveProperty, operator="diag"):
     <NDArray 2x2 @cpu(0)>
     """
 
-    def diagonal(self, shape):
+    def locate_diagonal(self, shape):
         """Return (other axes, axis1, axis2, first row, first column, length) of the diagonal."""
         a, b = axis_of(self.axis1, len(shape), "axis1"), axis_of(self.axis2, len(shape), "axis2")
         if a == b:
@@ -133,7 +133,7 @@ class DiagProperty(MoveProperty, operator="diag"):
         if len(shape) == 1:
             out = (shape[0] + abs(self.k),) * 2
         else:
-            others, *_, length = self.diagonal(shape)
+            others, *_, length = self.locate_diagonal(shape)
             out = (*(shape[i] for i in others), length)
         return [shape], [merge_shapes(out, out_shapes[0])], []
 
@@ -146,7 +146,7 @@ class DiagProperty(MoveProperty, operator="diag"):
             return StridedCopyOperator(
                 in_types[0], [StridedPart(whole_view(shape), target)], fill=0.0
             )
-        others, a, b, row, column, length = self.diagonal(shape)
+        others, a, b, row, column, length = self.locate_diagonal(shape)
         strides = whole_view(shape).strides
         source = View(
             (*(shape[i] for i in others), length),

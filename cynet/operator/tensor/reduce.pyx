@@ -148,15 +148,15 @@ cdef class ReduceOperator(Operator):
 
 
 def _norm_gradients(p, F, g, x, y):
-    def l2_grads(F, spread, g, x, y):  # 0 where the norm is 0
+    def l2_gradient(F, spread, g, x, y):  # 0 where the norm is 0
         none = y == 0
         scale = g / F.where(none, F.ones_like(y), y)
         return spread(F.where(none, F.zeros_like(scale), scale)) * x
 
-    def l1_grads(F, spread, g, x, y):
+    def l1_gradient(F, spread, g, x, y):
         return spread(g) * F.sign(x)
 
-    return make_reduction_rule(l1_grads if p.ord == 1 else l2_grads).gradients(p, F, g, x, y)
+    return make_reduction_rule(l1_gradient if p.ord == 1 else l2_gradient).gradients(p, F, g, x, y)
 
 
 class NormProperty(OutDType, ReduceProperty, operator="norm"):

@@ -31,7 +31,7 @@ class SameBytesProperty(CopyProperty):
         """The output's shape for a known input shape."""
         raise UndefinedError(f"{type(self).__name__} defines no new_shape")
 
-    def old_shape(self, shape):
+    def input_shape(self, shape):
         """The input's shape for a known output shape, or None if it is ambiguous."""
         return None
 
@@ -47,7 +47,7 @@ class SameBytesProperty(CopyProperty):
                 raise ShapeError(f"an array of shape {data} cannot take the shape {out}")
             return [data], [out], []
         if is_known(out):
-            data = merge_shapes(self.old_shape(out), data)
+            data = merge_shapes(self.input_shape(out), data)
         if data is not None:
             out = merge_shapes(self.partial_shape(data), out)
             if is_known(out) and data.count(0) == 1:
@@ -215,7 +215,7 @@ class ExpandDimsProperty(SameBytesProperty, operator="expand_dims"):
     def partial_shape(self, shape):
         return self.new_shape(shape)
 
-    def old_shape(self, shape):
+    def input_shape(self, shape):
         axis = axis_of(self.axis, len(shape))
         return shape[:axis] + shape[axis + 1 :] or self.no_axes
 

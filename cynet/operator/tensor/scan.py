@@ -9,7 +9,7 @@ from ..out_dtype import OutDType
 from ..parameters import DType, Int
 from ..property import is_known, merge_shapes
 from ..second_order import Linear
-from .axes import lines_along
+from .axes import params_along_axis
 
 
 class CumSumProperty(OutDType, KernelProperty, operator="_np_cumsum", aliases=("cumsum",)):
@@ -56,4 +56,4 @@ class CumSumProperty(OutDType, KernelProperty, operator="_np_cumsum", aliases=("
         return KernelProperty.create_operator(self, ctx, in_shapes, in_types)
 
     def kernel_params(self, in_shapes):
-        return lines_along(in_shapes[0], self.axis)
+        return params_along_axis(in_shapes[0], self.axis)

@@ -61,7 +61,7 @@ class SlicedProperty(MoveProperty):
 
     graph = SlicedHooks()
 
-    def ranges(self, shape):
+    def part_range(self, shape):
         """Return (first indices, steps, counts) of the slice of an array of `shape`."""
         raise UndefinedError(f"{type(self).__name__} defines no ranges")
 
@@ -69,12 +69,12 @@ class SlicedProperty(MoveProperty):
         shape = in_shapes[0]
         if shape is None:
             return [shape], [out_shapes[0]], []
-        counts = self.ranges(tuple(n or _UNKNOWN_LENGTH for n in shape))[2]
+        counts = self.part_range(tuple(n or _UNKNOWN_LENGTH for n in shape))[2]
         counts = tuple(count if n else 0 for n, count in zip(shape, counts))
         return [shape], [merge_shapes(counts, out_shapes[0])], []
 
     def create_operator(self, ctx, in_shapes, in_types):
-        source = subview(whole_view(in_shapes[0]), *self.ranges(in_shapes[0]))
+        source = subview(whole_view(in_shapes[0]), *self.part_range(in_shapes[0]))
         part = source.shape != tuple(in_shapes[0])
         return StridedCopyOperator(
             in_types[0],
@@ -106,7 +106,7 @@ class SliceProperty(SlicedProperty, operator="slice", aliases=("crop",)):
     <NDArray 2x3 @cpu(0)>
     """
 
-    def ranges(self, shape):
+    def part_range(self, shape):
         return slice_ranges(shape, self.begin, self.end, self.step)
 
 
@@ -127,7 +127,7 @@ class SliceAxisProperty(SlicedProperty, operator="slice_axis"):
     <NDArray 2x2 @cpu(0)>
     """
 
-    def ranges(self, shape):
+    def part_range(self, shape):
         axis = axis_of(self.axis, len(shape))
         n = shape[axis]
         begin = self.begin + n if self.begin < 0 else self.begin

@@ -14,7 +14,7 @@ from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat64, kNullOp
 from ...kernels.elementwise.elementwise cimport run_cast
 from ...kernels.reduce.reduce cimport make_reduce_space, run_reduce
 from ...kernels.movement.strided cimport (
-    STRIDED_ADD, STRIDED_SUBTRACT, STRIDED_WRITE, run_strided, strided_space
+    STRIDED_ADD, STRIDED_SUBTRACT, STRIDED_WRITE, run_strided, set_copy_space
 )
 from ...kernels.table cimport find_reduce
 from .._base cimport Operator, OpContext
@@ -103,11 +103,11 @@ cdef class StridedCopyOperator(Operator):
             piece = &self.pieces[i]
             piece.source_index, piece.target_index = each.index, each.to
             piece.source_offset, piece.target_offset = each.source.offset, each.target.offset
-            strided_space(&piece.forward, each.target, each.source)
-            strided_space(&piece.backward, each.source, each.target)
-            strided_space(&piece.unfill, each.target,
-                          View(each.target.shape, (0,) * len(each.target.shape)))
-            piece.folds = _describe_sum(&piece.fold, each.source)
+            set_copy_space(&piece.forward, each.target, each.source)
+            set_copy_space(&piece.backward, each.source, each.target)
+            set_copy_space(&piece.unfill, each.target,
+                           View(each.target.shape, (0,) * len(each.target.shape)))
+            piece.folds = _find_repeat_sum(&piece.fold, each.source)
 
     def __dealloc__(self):
         free(self.pieces)
@@ -120,7 +120,7 @@ cdef class StridedCopyOperator(Operator):
         cdef int i
         if self.fills_output:
             for i in range(ctx.n_out):
-                _fill(self, &out_data[i], req[i])
+                _fill_gaps(self, &out_data[i], req[i])
         for i in range(self.n_pieces):
             p = &self.pieces[i]
             if req[p.target_index] == kNullOp:
@@ -144,7 +144,7 @@ cdef class StridedCopyOperator(Operator):
         for i in range(ctx.n_in):
             # an input without a piece (only its shape is read) has a gradient of zeros
             if req[i] != kNullOp and req[i] != kAddTo and (
-                    i >= 64 or self.misses[i] or not _takes_output(self, i)):
+                    i >= 64 or self.misses[i] or not _is_input_moved(self, i)):
                 memset(in_grad[i].data, 0, in_grad[i].size * dtype_size(in_grad[i].dtype))
         for i in range(self.n_pieces):
             p = &self.pieces[i]
@@ -160,7 +160,7 @@ cdef class StridedCopyOperator(Operator):
         return 0
 
 
-cdef bint _takes_output(StridedCopyOperator self, int index) noexcept nogil:
+cdef bint _is_input_moved(StridedCopyOperator self, int index) noexcept nogil:
     cdef int i
     for i in range(self.n_pieces):
         if self.pieces[i].source_index == index:
@@ -168,7 +168,7 @@ cdef bint _takes_output(StridedCopyOperator self, int index) noexcept nogil:
     return False
 
 
-cdef bint _describe_sum(ReduceSpace* fold, source) except -1:
+cdef bint _find_repeat_sum(ReduceSpace* fold, source) except -1:
     """Describe the sum that undoes a repetition; False where nothing repeats."""
     cdef bint repeats[8]
     cdef int64_t shape[8]
@@ -191,7 +191,7 @@ cdef bint _describe_sum(ReduceSpace* fold, source) except -1:
     return True
 
 
-cdef void _fill(StridedCopyOperator self, const TBlob* out, int req) noexcept nogil:
+cdef void _fill_gaps(StridedCopyOperator self, const TBlob* out, int req) noexcept nogil:
     cdef StridedSpace space
     if req == kNullOp:
         return

@@ -17,7 +17,7 @@ from ..parameters import Bool, Double, DType, Enum, Int, Shape
 from ..property import infer_type_from_first, is_known, merge_shapes
 from ..second_order import Linear
 from ..sparse.rows import TAKE
-from .axes import axis_of, split_at
+from .axes import axis_of, sizes_around
 
 MODES = ("clip", "wrap", "raise")  # the modes in kernels/movement/index.cc
 CLIP_AND_WARN = 3  # clip and warn: the mode was not given explicitly
@@ -41,7 +41,7 @@ class IndexedProperty(KernelProperty):
         super().__init__(**kwargs)
         self.tells = "mode" not in kwargs
 
-    def warn_of_value(self, item, values):
+    def warn_out_of_range(self, item, values):
         beside = "mode='clip' clips without a word" if "mode" in self.fields else ""
         report_out_of_range(self, self.list_arguments()[1], *values, beside)
 
@@ -67,7 +67,7 @@ class IndexedProperty(KernelProperty):
             raise ShapeError(
                 f"{self.op_name}: axis {axis} of {data} is empty, so that no index is within it"
             )
-        return split_at(data, axis)
+        return sizes_around(data, axis)
 
     def _index_params(self, data, axis, mode):
         """Parameters of the kernels that index one axis."""

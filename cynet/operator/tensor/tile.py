@@ -13,7 +13,7 @@ from .strided_moves import StridedCopyOperator, StridedPart, View, whole_view
 from .transpose import MoveProperty
 
 
-def repeat_operator(dtype, lengths):
+def make_repeat_operator(dtype, lengths):
     """The StridedCopyOperator that repeats an input; `lengths`: (n, whether it is a repetition).
 
     The input has the lengths that are no repetition, in order; the output has all of them.
@@ -37,19 +37,19 @@ class TileProperty(ShapesFromInput, MoveProperty, operator="tile"):
     <NDArray 2x4 @cpu(0)>
     """
 
-    def aligned_shapes(self, shape):
+    def aligned_shape_and_reps(self, shape):
         """(shape, reps) with leading ones up to a common number of axes."""
         n = max(len(shape), len(self.reps))
         return (1,) * (n - len(shape)) + tuple(shape), (1,) * (n - len(self.reps)) + self.reps
 
     def shapes_from(self, shape):
-        return shape, tuple(n * r for n, r in zip(*self.aligned_shapes(shape)))
+        return shape, tuple(n * r for n, r in zip(*self.aligned_shape_and_reps(shape)))
 
     def create_operator(self, ctx, in_shapes, in_types):
         lengths = []
-        for n, r in zip(*self.aligned_shapes(in_shapes[0])):
+        for n, r in zip(*self.aligned_shape_and_reps(in_shapes[0])):
             lengths += [(r, True), (n, False)]
-        return repeat_operator(in_types[0], lengths)
+        return make_repeat_operator(in_types[0], lengths)
 
 
 class RepeatProperty(MoveProperty, operator="repeat"):
@@ -87,7 +87,7 @@ class RepeatProperty(MoveProperty, operator="repeat"):
         axis = len(shape) - 1 if self.axis is None else axis_of(self.axis, len(shape))
         lengths = [(n, False) for n in shape]
         lengths.insert(axis + 1, (self.repeats, True))
-        return repeat_operator(in_types[0], lengths)
+        return make_repeat_operator(in_types[0], lengths)
 
 
 class ExpandProperty(MoveProperty):
@@ -107,7 +107,7 @@ class ExpandProperty(MoveProperty):
         lengths = []
         for n, wanted in zip(in_shapes[0], self.out_shape(in_shapes)):
             lengths.append((wanted, n != wanted))
-        return repeat_operator(in_types[0], lengths)
+        return make_repeat_operator(in_types[0], lengths)
 
 
 class BroadcastToProperty(ExpandProperty, operator="broadcast_to"):

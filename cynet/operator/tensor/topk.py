@@ -13,7 +13,7 @@ from ..parameters import Bool, DType, Enum, Int, IntOrNone
 from ..precision import FLOAT32, Precision
 from ..property import is_known, merge_shapes
 from ..second_order import Rewrite
-from .axes import axis_of, lines_along
+from .axes import axis_of, params_along_axis
 
 
 def _sorted_rows(F, data, axis, order):
@@ -56,11 +56,11 @@ class OrderProperty(KernelProperty):
         """The kinds of the outputs: 'value', 'indices', 'mask'."""
         return ("value",)
 
-    def count(self, length):
+    def output_length(self, length):
         """Return how many elements of a line of `length` the output has."""
         return length
 
-    def sorted_shape(self, shape):
+    def shape_and_axis(self, shape):
         """Return the shape to order (flattened if there is no axis), and its axis."""
         if self.axis is not None:
             return shape, axis_of(self.axis, len(shape))
@@ -71,8 +71,8 @@ class OrderProperty(KernelProperty):
 
     def out_shape(self, shape, kind):
         """Shape of the output of that kind."""
-        shape, axis = self.sorted_shape(shape)
-        return (*shape[:axis], self.count(shape[axis]), *shape[axis + 1 :])
+        shape, axis = self.shape_and_axis(shape)
+        return (*shape[:axis], self.output_length(shape[axis]), *shape[axis + 1 :])
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
@@ -81,7 +81,7 @@ class OrderProperty(KernelProperty):
         outs = [self.out_shape(shape, kind) for kind in self.output_kinds()]
         return [shape], [merge_shapes(a, b) for a, b in zip(outs, out_shapes)], []
 
-    def index_type(self):
+    def indices_dtype(self):
         """Dtype of output indices."""
         return "float32"
 
@@ -89,23 +89,23 @@ class OrderProperty(KernelProperty):
         kind = in_types[0]
         return (
             [kind],
-            [self.index_type() if g == "indices" else kind for g in self.output_kinds()],
+            [self.indices_dtype() if g == "indices" else kind for g in self.output_kinds()],
             [],
         )
 
     def arrays_read_by_index(self, in_shapes, in_types):
         if "indices" not in self.output_kinds():
             return ()
-        shape, axis = self.sorted_shape(in_shapes[0])
-        return [IndexWrite(("indices", self.index_type(), shape[axis]))]
+        shape, axis = self.shape_and_axis(in_shapes[0])
+        return [IndexWrite(("indices", self.indices_dtype(), shape[axis]))]
 
-    def ascending(self):
+    def is_ascending(self):
         """Return whether the smallest elements come first."""
         return self.is_ascend
 
     def kernel_params(self, in_shapes):
-        lines = lines_along(*self.sorted_shape(in_shapes[0]))
-        return {**lines, "k": self.count(lines["n"]), "ascending": self.ascending()}
+        lines = params_along_axis(*self.shape_and_axis(in_shapes[0]))
+        return {**lines, "k": self.output_length(lines["n"]), "ascending": self.is_ascending()}
 
 
 class TopKProperty(OrderProperty, operator="topk"):
@@ -144,18 +144,18 @@ class TopKProperty(OrderProperty, operator="topk"):
     def list_outputs(self):
         return {"both": ["output0", "output1"], "value": ["output0"]}.get(self.ret_typ, ["output"])
 
-    def count(self, length):
+    def output_length(self, length):
         if self.k > length:
             raise ArgumentError(f"topk: parameter 'k' is {self.k}, the axis has {length} elements")
         return self.k if self.k > 0 else length
 
     def out_shape(self, shape, kind):
         if kind == "mask":
-            self.count(self.sorted_shape(shape)[0][self.sorted_shape(shape)[1]])
+            self.output_length(self.shape_and_axis(shape)[0][self.shape_and_axis(shape)[1]])
             return shape
         return super().out_shape(shape, kind)
 
-    def index_type(self):
+    def indices_dtype(self):
         return self.dtype
 
     def compose_outputs(self, F, inputs, aux, training):
@@ -218,5 +218,5 @@ class ArgsortProperty(OrderProperty, operator="argsort"):
     def output_kinds(self):
         return ("indices",)
 
-    def index_type(self):
+    def indices_dtype(self):
         return self.dtype

@@ -27,7 +27,7 @@ def permute_view(view, order):
 class PermuteProperty(MoveProperty):
     """Base: the output's axes are the input's in another order."""
 
-    def order(self, ndim):
+    def axis_order(self, ndim):
         """Axis of the input for each axis of the output."""
         raise UndefinedError(f"{type(self).__name__} defines no order")
 
@@ -36,7 +36,7 @@ class PermuteProperty(MoveProperty):
         known = data if data is not None else out
         if known is None:
             return [None], [None], []
-        order = self.order(len(known))
+        order = self.axis_order(len(known))
         if data is not None:
             out = merge_shapes(tuple(data[i] for i in order), out)
         back = [0] * len(order)
@@ -45,7 +45,7 @@ class PermuteProperty(MoveProperty):
         return [tuple(back)], [out], []
 
     def create_operator(self, ctx, in_shapes, in_types):
-        source = permute_view(whole_view(in_shapes[0]), self.order(len(in_shapes[0])))
+        source = permute_view(whole_view(in_shapes[0]), self.axis_order(len(in_shapes[0])))
         return StridedCopyOperator(in_types[0], [StridedPart(source, whole_view(source.shape))])
 
 
@@ -66,7 +66,7 @@ class TransposeProperty(PermuteProperty, operator="transpose"):
     (4, 2, 3)
     """
 
-    def order(self, ndim):
+    def axis_order(self, ndim):
         if not self.axes:
             return tuple(range(ndim))[::-1]
         if sorted(self.axes) != list(range(ndim)):
@@ -89,7 +89,7 @@ class SwapAxisProperty(PermuteProperty, operator="SwapAxis", aliases=("swapaxes"
     (4, 3, 2)
     """
 
-    def order(self, ndim):
+    def axis_order(self, ndim):
         order = list(range(ndim))
         a, b = axis_of(self.dim1, ndim, "dim1"), axis_of(self.dim2, ndim, "dim2")
         order[a], order[b] = order[b], order[a]
@@ -141,7 +141,7 @@ class BlocksProperty(MoveProperty):
 
     block_size = Int(doc="Side of the blocks.", low=1)
 
-    def check_blocks(self, shape, ok, what):
+    def require_blocks(self, shape, ok, what):
         """Raise ShapeError unless `shape` is 4-D and `ok`; `what` describes the required shape."""
         if len(shape) != 4 or not ok:
             raise ShapeError(
@@ -168,7 +168,7 @@ class DepthToSpaceProperty(BlocksProperty, operator="depth_to_space"):
         if shape is None:
             return [shape], [out_shapes[0]], []
         b = self.block_size
-        self.check_blocks(
+        self.require_blocks(
             shape, len(shape) == 4 and shape[1] % (b * b) == 0, "channels divide by block_size ** 2"
         )
         n, c, h, w = shape
@@ -199,7 +199,7 @@ class SpaceToDepthProperty(BlocksProperty, operator="space_to_depth"):
             return [shape], [out_shapes[0]], []
         b = self.block_size
         fits = len(shape) == 4 and shape[2] % b == 0 and shape[3] % b == 0
-        self.check_blocks(shape, fits, "height and width divide by block_size")
+        self.require_blocks(shape, fits, "height and width divide by block_size")
         n, c, h, w = shape
         return [shape], [merge_shapes((n, c * b * b, h // b, w // b), out_shapes[0])], []
 

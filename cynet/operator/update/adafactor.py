@@ -14,7 +14,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float
 from ..property import merge_shapes
 
-_INPUTS = {"weight": "The weight.", "grad": "Its gradient, of the same shape."}
+_INPUTS = {"weight": "The weight.", "grad": "Its gradient, of the same shape."}  # docs of inputs
 
 
 class AdafactorBase(KernelProperty):

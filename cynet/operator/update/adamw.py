@@ -32,7 +32,7 @@ class AdamWBase(ManyWeights):
         """Return [(lr, wd, eta)] of the weights."""
         return zip(self.lrs, self.wds, self.etas)
 
-    def weight_numbers(self):
+    def numbers_per_weight(self):
         own = self.beta1, self.beta2, self.epsilon
         return [(eta, wd, 1.0, self.clip_gradient, *own, lr) for lr, wd, eta in self.weight_rates()]
 
@@ -99,7 +99,7 @@ class MultiAdamWProperty(AdamWBase, operator="_multi_adamw_update"):
     """
 
 
-_EXAMPLE = """
+_MP_EXAMPLE = """
     >>> weight = mx.nd.array([1, 2], dtype="float16")
     >>> grad = mx.nd.array([0.5, -0.5], dtype="float16")
     >>> weight32 = weight.astype("float32")
@@ -112,8 +112,8 @@ _EXAMPLE = """
     [0.6837703 2.3162298]
     <NDArray 2 @cpu(0)>
     """
-register_operator("_mp_adamw_update", with_masters(AdamWProperty, "MPAdamWProperty", _EXAMPLE))
-_EXAMPLE = """
+register_operator("_mp_adamw_update", with_masters(AdamWProperty, "MPAdamWProperty", _MP_EXAMPLE))
+_MP_EXAMPLE = """
     >>> w, v = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")
     >>> gw, gv = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")
     >>> mw, mv, vw, vv = mx.nd.zeros(2), mx.nd.zeros(1), mx.nd.zeros(2), mx.nd.zeros(1)
@@ -125,5 +125,5 @@ _EXAMPLE = """
     <NDArray 1 @cpu(0)>
     """
 register_operator(
-    "_multi_mp_adamw_update", with_masters(MultiAdamWProperty, "MPMultiAdamWProperty", _EXAMPLE)
+    "_multi_mp_adamw_update", with_masters(MultiAdamWProperty, "MPMultiAdamWProperty", _MP_EXAMPLE)
 )

@@ -45,7 +45,7 @@ cdef double trust_ratio(double length, double size, double lower, double upper) 
     return 1.0 if length == 0 or size == 0 else length / size
 
 
-def check_weights(prop, dtype):
+def check_weight_dtype(prop, dtype):
     """Raise an error for a dtype of weights that has no loop."""
     wanted = NARROW_FLOATS if prop.master else CPU_FLOATS
     if dtype not in wanted:
@@ -113,7 +113,7 @@ class LambPhase1Property(MomentParameters, operator="lamb_update_phase1"):
         return [weight, grad, "float32"], ["float32"], ["float32"] * 2
 
     def create_operator(self, ctx, in_shapes, in_types):
-        check_weights(self, in_types[0])
+        check_weight_dtype(self, in_types[0])
         return LambPhase1Operator(self, in_types[0])
 
 
@@ -144,7 +144,7 @@ cdef class LambPhase1Operator(Operator):
         self.master = prop.master
         self.write = find_update(b"lamb_step", flag, self.master, False)
         self.add = find_update(b"lamb_step", flag, self.master, True)
-        fill_params(&self.params, prop.step_parameters(prop.wd, prop.t))
+        set_update_params(&self.params, prop.step_parameters(prop.wd, prop.t))
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -160,7 +160,7 @@ cdef class LambPhase1Operator(Operator):
         return 0
 
 
-cdef int fill_params(UpdateParams* params, tuple numbers) except -1:
+cdef int set_update_params(UpdateParams* params, tuple numbers) except -1:
     (params.lr, params.wd, params.rescale, params.clip, params.a, params.b, params.c,
      params.d) = numbers
     return 0
@@ -211,7 +211,7 @@ class LambPhase2Property(OperatorProperty, operator="lamb_update_phase2"):
         return [(in_data[0], out_data[0])]
 
     def create_operator(self, ctx, in_shapes, in_types):
-        check_weights(self, in_types[0])
+        check_weight_dtype(self, in_types[0])
         for name, dtype in zip(("r1", "r2"), in_types[2:]):
             if dtype not in ("float32", "float64"):
                 raise ArgumentError(
@@ -302,7 +302,7 @@ class MultiLambProperty(MomentParameters, ManyWeights, operator="_multi_lamb_upd
         return [ResourceRequest.temp_space]
 
     def create_operator(self, ctx, in_shapes, in_types):
-        check_weights(self, in_types[0])
+        check_weight_dtype(self, in_types[0])
         return MultiLambOperator(self, in_types[0], max(prod(s) for s in in_shapes))
 
 
@@ -326,7 +326,7 @@ cdef class MultiLambOperator(Operator):
         self.nbytes = size * dtype_size(self.of_steps)
         self.lower, self.upper = prop.lower_bound, prop.upper_bound
         for lr, wd, t in zip(prop.learning_rates, prop.wds, prop.step_count):
-            fill_params(&params, prop.step_parameters(wd, t))
+            set_update_params(&params, prop.step_parameters(wd, t))
             self.params.push_back(params)
             self.lrs.push_back(lr)
 
@@ -360,7 +360,7 @@ cdef class MultiLambOperator(Operator):
         return 0
 
 
-_EXAMPLE = """
+_MP_EXAMPLE = """
     >>> w, v = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")
     >>> gw, gv = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")
     >>> mw, mv, vw, vv = mx.nd.zeros(2), mx.nd.zeros(1), mx.nd.zeros(2), mx.nd.zeros(1)
@@ -372,4 +372,4 @@ _EXAMPLE = """
     <NDArray 1 @cpu(0)>
     """
 register_operator("_multi_mp_lamb_update",
-                  with_masters(MultiLambProperty, "MPMultiLambProperty", _EXAMPLE))
+                  with_masters(MultiLambProperty, "MPMultiLambProperty", _MP_EXAMPLE))

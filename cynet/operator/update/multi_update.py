@@ -104,14 +104,14 @@ class ManyWeights(OperatorProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         return UpdateOperator(self, in_types[0])
 
-    def rule_numbers(self):
+    def rule_parameters(self):
         """Return the rule's own parameters a to e, as update.h names them."""
         return tuple([getattr(self, name) for name in self.own_numbers])
 
-    def weight_numbers(self):
+    def numbers_per_weight(self):
         """Return for each weight: rate, decay, factor and bound of the gradient, the rule's own."""
         return [
-            (lr, wd, self.rescale_grad, self.clip_gradient, *self.rule_numbers())
+            (lr, wd, self.rescale_grad, self.clip_gradient, *self.rule_parameters())
             for lr, wd in zip(self.lrs, self.wds)
         ]
 
@@ -181,8 +181,8 @@ class PreloadedSGDProperty(ManyWeights):
         """The index of the learning rates among the arguments."""
         return 2 * self.num_weights
 
-    def weight_numbers(self):
-        each = 0.0, 0.0, self.rescale_grad, self.clip_gradient, *self.rule_numbers()
+    def numbers_per_weight(self):
+        each = 0.0, 0.0, self.rescale_grad, self.clip_gradient, *self.rule_parameters()
         return [each] * self.num_weights
 
 
@@ -216,7 +216,7 @@ def with_masters(prop, name, example):
     return type(name, (prop,), own | {"example": example})
 
 
-_MASTERS_TEXT = """
+_MASTERS_EXAMPLE = """
     >>> w, v = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")
     >>> gw, gv = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")
     >>> mw, mv = mx.nd.zeros(2), mx.nd.zeros(1)
@@ -231,10 +231,10 @@ _MASTERS_TEXT = """
 _MOMENTUM_EXAMPLE = ">>> mw, mv = mx.nd.zeros(2), mx.nd.zeros(1)\n    "
 
 
-def _register(prop):
+def _register_operators(prop):
     """Register the operators of a rule, for weights of any dtype and with masters."""
     preloaded, momentum = "lrs" in prop.shared, bool(prop.states)
-    example = _MASTERS_TEXT if momentum else _MASTERS_TEXT.replace(_MOMENTUM_EXAMPLE, "")
+    example = _MASTERS_EXAMPLE if momentum else _MASTERS_EXAMPLE.replace(_MOMENTUM_EXAMPLE, "")
     arrays = "w, gw, mw, w32, v, gv, mv, v32" if momentum else "w, gw, w32, v, gv, v32"
     if preloaded:
         example = example.replace("(0.1, 0.2), (0, 0)", "mx.nd.array([0.1, 0.2]), mx.nd.zeros(2)")
@@ -253,4 +253,4 @@ for _prop in (
     PreloadedSGDProperty,
     PreloadedSGDMomentumProperty,
 ):
-    _register(_prop)
+    _register_operators(_prop)

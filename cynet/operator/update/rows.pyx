@@ -28,7 +28,7 @@ cdef extern from "common/row_prefetch.h" namespace "cynet" nogil:
     void prefetch_row "cynet::prefetch_row<true>"(const void* row, int64_t n_bytes) noexcept
 
 
-cdef struct Task:
+cdef struct RowUpdateTask:
     UpdateLoop loop
     UpdateParams params
     UpdateArrays arrays
@@ -40,14 +40,14 @@ cdef struct Task:
 
 
 cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
-    cdef Task* task = <Task*>arg
+    cdef RowUpdateTask* task = <RowUpdateTask*>arg
     parallel_ranges(threads_for(task.n * task.length), task.n, _update_rows, task)
     return 0
 
 
 cdef void _update_rows(void* arg, int64_t begin, int64_t end) noexcept nogil:
     """Rows `begin` to `end` of the gradient; adjacent rows form one run."""
-    cdef Task* task = <Task*>arg
+    cdef RowUpdateTask* task = <RowUpdateTask*>arg
     cdef UpdateArrays part
     cdef int64_t i = begin, ahead = begin, n, first
     cdef int64_t row_bytes = task.length * task.width
@@ -118,7 +118,7 @@ def update_rows(str rule, NDArrayBase weight not None, NDArrayBase values not No
     cdef vector[VarHandle] writes
     cdef VarHandle read = values.chunk.var
     cdef NDArrayBase array
-    cdef Task* task
+    cdef RowUpdateTask* task
     cdef double own[5]
     cdef int k, flags
     cdef int exact = kFloat32 if master is not None else weight.blob.dtype
@@ -146,7 +146,7 @@ def update_rows(str rule, NDArrayBase weight not None, NDArrayBase values not No
         raise ArgumentError("update of rows: weight, gradient and states share memory")
     if weight.blob.size == 0 or n == 0:
         return
-    task = <Task*>malloc(sizeof(Task) + n * sizeof(int64_t))
+    task = <RowUpdateTask*>malloc(sizeof(RowUpdateTask) + n * sizeof(int64_t))
     if task == NULL:
         raise OutOfMemoryError("no memory for the rows of an update")
     task.loop = find_update(rule.encode(), weight.blob.dtype, master is not None, False)

@@ -72,13 +72,13 @@ class UpdateProperty(OperatorProperty):
         """The clipping bound of the gradient, negative for none."""
         return self.clip_gradient
 
-    def rule_numbers(self):
+    def rule_parameters(self):
         """Return the rule's own parameters a, b, c, d, e, as update.h names them."""
         return tuple([getattr(self, name) for name in self.own_numbers])
 
-    def weight_numbers(self):
+    def numbers_per_weight(self):
         """Return rate, decay, factor and bound of the gradient, then the rule's own parameters."""
-        return [(self.lr, self.wd, self.rescale_grad, self.clip, *self.rule_numbers())]
+        return [(self.lr, self.wd, self.rescale_grad, self.clip, *self.rule_parameters())]
 
     def create_operator(self, ctx, in_shapes, in_types):
         return UpdateOperator(self, in_types[0])
@@ -111,7 +111,7 @@ cdef class UpdateOperator(Operator):
         self.hold_add = find_update(b"hold", flag, False, True)
         self.n_states = len(prop.states)
         self.rates_index, self.rescale_index = prop.rates_index, prop.rescale_index
-        for numbers in prop.weight_numbers():
+        for numbers in prop.numbers_per_weight():
             (params.lr, params.wd, params.rescale, params.clip, params.a, params.b, params.c,
              params.d, params.e) = (*numbers, 0.0, 0.0, 0.0, 0.0, 0.0)[:9]
             self.params.push_back(params)
@@ -371,13 +371,13 @@ class FTMLProperty(UpdateProperty):
         """The clipping bound of the gradient, negative for none."""
         return self.clip_grad
 
-    def rule_numbers(self):
+    def rule_parameters(self):
         return (self.beta1, self.beta2, self.epsilon, self.beta1 ** self.t, self.beta2 ** self.t)
 
 
 FTMLProperty.fields.pop("clip_gradient")
 
-ROWS = {
+UPDATE_PROPERTIES = {  # operator -> its property
     "sgd_update": SGDProperty,
     "sgd_mom_update": SGDMomentumProperty,
     "nag_mom_update": NAGProperty,
@@ -390,11 +390,11 @@ ROWS = {
     "ftrl_update": FTRLProperty,
     "ftml_update": FTMLProperty,
 }
-for _name, _prop in ROWS.items():
+for _name, _prop in UPDATE_PROPERTIES.items():
     register_operator(_name, _prop)
 
 # update rules for narrow weights with a float32 master, which is the last state
-_MASTER_RULES = {
+_MASTER_EXAMPLES = {  # operator -> example with float32 masters
     "sgd_update": """
     >>> weight = mx.nd.array([1, 2], dtype="float16")
     >>> grad = mx.nd.array([0.5, -0.5], dtype="float16")
@@ -431,8 +431,8 @@ _MASTER_RULES = {
     <NDArray 2 @cpu(0)>
     """,
 }
-for _name, _example in _MASTER_RULES.items():
-    _prop = ROWS[_name]
+for _name, _example in _MASTER_EXAMPLES.items():
+    _prop = UPDATE_PROPERTIES[_name]
     _text = cleandoc(_prop.__doc__)
     register_operator(f"mp_{_name}", type(f"MP{_prop.__name__}", (_prop,), {
         "__doc__": f"{_text}\n\nComputed on `weight32`, the float32 master of the weight.",

@@ -32,7 +32,7 @@ from ..second_order import Rewrite
 from .deformable_decomposed import compose_deformable
 from .planes import unify_planes, has_zero_length
 
-_INPUT_DOCS = {
+_INPUT_DOCS = {  # input -> its documentation
     "data": "Input (N, C, H, W).",
     "offset": "Offsets (N, 2 * num_deformable_group * taps, H', W') in pixels: y, then x, of each "
               "point of the window.",

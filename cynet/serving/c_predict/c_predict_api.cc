@@ -23,18 +23,18 @@ struct Predictor {
   std::vector<mx_uint> shape;
 };
 
-struct Named {
+struct NamedArray {
   std::string key, numbers;
   std::vector<mx_uint> shape;
 };
 
 // A reference to a Python object, released at the end of its scope.
-class Ref {
+class PyRef {
  public:
-  explicit Ref(PyObject* object = nullptr) : object_(object) {}
-  Ref(const Ref&) = delete;
-  Ref& operator=(const Ref&) = delete;
-  ~Ref() { Py_XDECREF(object_); }
+  explicit PyRef(PyObject* object = nullptr) : object_(object) {}
+  PyRef(const PyRef&) = delete;
+  PyRef& operator=(const PyRef&) = delete;
+  ~PyRef() { Py_XDECREF(object_); }
   PyObject* get() const { return object_; }
   explicit operator bool() const { return object_ != nullptr; }
   PyObject* release() {
@@ -70,7 +70,7 @@ std::string exception_text() {
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
   std::string text = type ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "unknown error";
-  if (Ref message{value ? PyObject_Str(value) : nullptr}) {
+  if (PyRef message{value ? PyObject_Str(value) : nullptr}) {
     const char* words = PyUnicode_AsUTF8(message.get());
     if (words) text += std::string(": ") + words;
   }
@@ -107,13 +107,13 @@ PyObject* import_package() { return PyImport_ImportModule("cynet.serving.c_predi
 // Returns a dict {name: shape} for the arrays of a call.
 PyObject* shapes_of(mx_uint count, const char** keys, const mx_uint* starts,
                     const mx_uint* lengths) {
-  Ref found{PyDict_New()};
+  PyRef found{PyDict_New()};
   for (mx_uint i = 0; found && i < count; ++i) {
     if (starts[i] > starts[i + 1]) {
       PyErr_SetString(PyExc_ValueError, "input_shape_indptr must not descend");
       return nullptr;
     }
-    Ref shape{PyTuple_New(starts[i + 1] - starts[i])};
+    PyRef shape{PyTuple_New(starts[i + 1] - starts[i])};
     if (!shape) return nullptr;
     for (mx_uint at = starts[i]; at < starts[i + 1]; ++at) {
       PyObject* length = PyLong_FromUnsignedLong(lengths[at]);
@@ -125,14 +125,14 @@ PyObject* shapes_of(mx_uint count, const char** keys, const mx_uint* starts,
   return found.release();
 }
 
-bool read_numbers(PyObject* shape, std::vector<mx_uint>* out) {
+bool read_shape(PyObject* shape, std::vector<mx_uint>* out) {
   out->clear();
   for (Py_ssize_t i = 0; i < PyTuple_Size(shape); ++i)
     out->push_back(static_cast<mx_uint>(PyLong_AsUnsignedLong(PyTuple_GetItem(shape, i))));
   return !PyErr_Occurred();
 }
 
-bool keep_network(PyObject* network, PredictorHandle* out) {
+bool make_handle(PyObject* network, PredictorHandle* out) {
   if (!network) return false;
   *out = new Predictor{network, {}};
   return true;
@@ -154,21 +154,21 @@ int MXPredCreatePartialOut(const char* symbol_json_str, const void* param_bytes,
       (num_output_nodes && !output_keys))
     return set_error("MXPredCreate: a pointer is NULL, or param_size is below 0");
   return with_python([&] {
-    Ref module{import_package()};
-    Ref kind{module ? PyObject_GetAttrString(module.get(), "Network") : nullptr};
-    Ref shapes{kind ? shapes_of(num_input_nodes, input_keys, input_shape_indptr, input_shape_data)
-                    : nullptr};
-    Ref outputs{shapes ? PyList_New(0) : nullptr};
+    PyRef module{import_package()};
+    PyRef kind{module ? PyObject_GetAttrString(module.get(), "Network") : nullptr};
+    PyRef shapes{kind ? shapes_of(num_input_nodes, input_keys, input_shape_indptr, input_shape_data)
+                      : nullptr};
+    PyRef outputs{shapes ? PyList_New(0) : nullptr};
     if (!outputs) return false;
     for (mx_uint i = 0; i < num_output_nodes; ++i) {
-      Ref name{PyUnicode_FromString(output_keys[i])};
+      PyRef name{PyUnicode_FromString(output_keys[i])};
       if (!name || PyList_Append(outputs.get(), name.get())) return false;
     }
     const char* bytes = param_size ? static_cast<const char*>(param_bytes) : "";
-    return keep_network(PyObject_CallMethod(kind.get(), "create", "sy#(ii)OO", symbol_json_str,
-                                            bytes, static_cast<Py_ssize_t>(param_size), dev_type,
-                                            dev_id, shapes.get(), outputs.get()),
-                        out);
+    return make_handle(PyObject_CallMethod(kind.get(), "create", "sy#(ii)OO", symbol_json_str,
+                                           bytes, static_cast<Py_ssize_t>(param_size), dev_type,
+                                           dev_id, shapes.get(), outputs.get()),
+                       out);
   });
 }
 
@@ -188,9 +188,9 @@ int MXPredReshape(mx_uint num_input_nodes, const char** input_keys,
       (num_input_nodes && (!input_keys || !input_shape_indptr || !input_shape_data)))
     return set_error("MXPredReshape: a pointer is NULL");
   return with_python([&] {
-    Ref shapes{shapes_of(num_input_nodes, input_keys, input_shape_indptr, input_shape_data)};
+    PyRef shapes{shapes_of(num_input_nodes, input_keys, input_shape_indptr, input_shape_data)};
     return shapes &&
-           keep_network(PyObject_CallMethod(network_of(handle), "reshape", "O", shapes.get()), out);
+           make_handle(PyObject_CallMethod(network_of(handle), "reshape", "O", shapes.get()), out);
   });
 }
 
@@ -199,9 +199,9 @@ int MXPredGetOutputShape(PredictorHandle handle, mx_uint index, mx_uint** shape_
   if (!handle || !shape_data || !shape_ndim)
     return set_error("MXPredGetOutputShape: a pointer is NULL");
   return with_python([&] {
-    Ref shape{PyObject_CallMethod(network_of(handle), "shape", "I", index)};
+    PyRef shape{PyObject_CallMethod(network_of(handle), "shape", "I", index)};
     std::vector<mx_uint>& stored = static_cast<Predictor*>(handle)->shape;
-    if (!shape || !read_numbers(shape.get(), &stored)) return false;
+    if (!shape || !read_shape(shape.get(), &stored)) return false;
     *shape_data = stored.data();
     *shape_ndim = static_cast<mx_uint>(stored.size());
     return true;
@@ -212,9 +212,9 @@ int MXPredSetInput(PredictorHandle handle, const char* key, const mx_float* data
   if (!handle || !key || !data) return set_error("MXPredSetInput: a pointer is NULL");
   return with_python([&] {
     char* bytes = reinterpret_cast<char*>(const_cast<mx_float*>(data));
-    Ref view{PyMemoryView_FromMemory(bytes, static_cast<Py_ssize_t>(size) * 4, PyBUF_READ)};
-    Ref done{view ? PyObject_CallMethod(network_of(handle), "set_input", "sO", key, view.get())
-                  : nullptr};
+    PyRef view{PyMemoryView_FromMemory(bytes, static_cast<Py_ssize_t>(size) * 4, PyBUF_READ)};
+    PyRef done{view ? PyObject_CallMethod(network_of(handle), "set_input", "sO", key, view.get())
+                    : nullptr};
     return static_cast<bool>(done);
   });
 }
@@ -222,7 +222,7 @@ int MXPredSetInput(PredictorHandle handle, const char* key, const mx_float* data
 int MXPredForward(PredictorHandle handle) {
   if (!handle) return set_error("MXPredForward: a pointer is NULL");
   return with_python([&] {
-    Ref done{PyObject_CallMethod(network_of(handle), "forward", nullptr)};
+    PyRef done{PyObject_CallMethod(network_of(handle), "forward", nullptr)};
     return static_cast<bool>(done);
   });
 }
@@ -231,9 +231,9 @@ int MXPredGetOutput(PredictorHandle handle, mx_uint index, mx_float* data, mx_ui
   if (!handle || !data) return set_error("MXPredGetOutput: a pointer is NULL");
   return with_python([&] {
     char* bytes = reinterpret_cast<char*>(data);
-    Ref view{PyMemoryView_FromMemory(bytes, static_cast<Py_ssize_t>(size) * 4, PyBUF_WRITE)};
-    Ref done{view ? PyObject_CallMethod(network_of(handle), "get_output", "IO", index, view.get())
-                  : nullptr};
+    PyRef view{PyMemoryView_FromMemory(bytes, static_cast<Py_ssize_t>(size) * 4, PyBUF_WRITE)};
+    PyRef done{view ? PyObject_CallMethod(network_of(handle), "get_output", "IO", index, view.get())
+                    : nullptr};
     return static_cast<bool>(done);
   });
 }
@@ -252,19 +252,19 @@ int MXNDListCreate(const char* nd_file_bytes, int nd_file_size, NDListHandle* ou
   if (!nd_file_bytes || nd_file_size < 0 || !out || !out_length)
     return set_error("MXNDListCreate: a pointer is NULL, or nd_file_size is below 0");
   return with_python([&] {
-    Ref module{import_package()};
-    Ref found{module ? PyObject_CallMethod(module.get(), "read_arrays", "y#", nd_file_bytes,
-                                           static_cast<Py_ssize_t>(nd_file_size))
-                     : nullptr};
+    PyRef module{import_package()};
+    PyRef found{module ? PyObject_CallMethod(module.get(), "read_arrays", "y#", nd_file_bytes,
+                                             static_cast<Py_ssize_t>(nd_file_size))
+                       : nullptr};
     if (!found) return false;
-    auto* arrays = new std::vector<Named>(PyList_Size(found.get()));
+    auto* arrays = new std::vector<NamedArray>(PyList_Size(found.get()));
     for (size_t i = 0; i < arrays->size(); ++i) {
       const char *key, *numbers;
       Py_ssize_t key_size, size;
       PyObject* shape;
       if (!PyArg_ParseTuple(PyList_GetItem(found.get(), i), "s#y#O", &key, &key_size, &numbers,
                             &size, &shape) ||
-          !read_numbers(shape, &(*arrays)[i].shape)) {
+          !read_shape(shape, &(*arrays)[i].shape)) {
         delete arrays;
         return false;
       }
@@ -281,9 +281,9 @@ int MXNDListGet(NDListHandle handle, mx_uint index, const char** out_key, const 
                 const mx_uint** out_shape, mx_uint* out_ndim) {
   if (!handle || !out_key || !out_data || !out_shape || !out_ndim)
     return set_error("MXNDListGet: a pointer is NULL");
-  const auto& arrays = *static_cast<std::vector<Named>*>(handle);
+  const auto& arrays = *static_cast<std::vector<NamedArray>*>(handle);
   if (index >= arrays.size()) return set_error("MXNDListGet: there is no array of this number");
-  const Named& one = arrays[index];
+  const NamedArray& one = arrays[index];
   *out_key = one.key.c_str();
   *out_data = reinterpret_cast<const mx_float*>(one.numbers.data());
   *out_shape = one.shape.data();
@@ -293,6 +293,6 @@ int MXNDListGet(NDListHandle handle, mx_uint index, const char** out_key, const 
 
 int MXNDListFree(NDListHandle handle) {
   if (!handle) return set_error("MXNDListFree: a pointer is NULL");
-  delete static_cast<std::vector<Named>*>(handle);
+  delete static_cast<std::vector<NamedArray>*>(handle);
   return 0;
 }

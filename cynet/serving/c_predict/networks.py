@@ -112,11 +112,11 @@ class Network:
 
     def shape(self, index: int) -> tuple[int, ...]:
         """Return the shape of an output, which is known before `forward`."""
-        return self._output("MXPredGetOutputShape", index).shape
+        return self._require_output("MXPredGetOutputShape", index).shape
 
     def get_output(self, index: int, target: memoryview) -> None:
         """Write an output as float32 into memory of the caller."""
-        output = self._output("MXPredGetOutput", index)
+        output = self._require_output("MXPredGetOutput", index)
         numbers = np.frombuffer(target, np.float32)
         if numbers.size != output.size:
             raise ShapeError(
@@ -125,7 +125,7 @@ class Network:
             )
         numbers[:] = output.asnumpy().reshape(-1)
 
-    def _output(self, where, index):
+    def _require_output(self, where, index):
         outputs = self._executor.outputs
         if index >= len(outputs):
             raise ArgumentError(f"{where}: there is no output {index}, there are {len(outputs)}")

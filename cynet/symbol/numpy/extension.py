@@ -1,5 +1,5 @@
 """mx.sym.npx: functions of mx.npx that make nodes of graphs."""
 
-from .functions import namespace
+from .functions import module_getattr
 
-__getattr__ = namespace("npx")
+__getattr__ = module_getattr("npx")

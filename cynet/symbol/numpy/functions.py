@@ -31,14 +31,14 @@ from .numpy_symbol import NUMBERS, NumpySymbol, apply_binary
 from .spelled import CALL_CONVERTERS
 
 _NAME_BY_PATH = {row.path: name for name, row in reversed(ROWS.items())}
-_ELEMENTWISE = {name for name, *_ in BINARIES}
-_UNARY_ROWS = {**UNARIES, **NPX_UNARIES}
+_ELEMENTWISE = {name for name, *_ in BINARIES}  # names of binary functions
+_UNARY_ROWS = {**UNARIES, **NPX_UNARIES}  # name -> row of a unary function
 
 
-def namespace(path):
+def module_getattr(path):
     """``__getattr__`` of a module of functions."""
 
-    def find(name) -> Any:
+    def find_member(name) -> Any:
         try:
             found = getattr(function_of_path(path), name) if path in ("np", "npx") else None
         except AttributeError:
@@ -47,9 +47,9 @@ def namespace(path):
             raise NotFoundError(f"module 'mx.sym.{path}' has no attribute {shown(name)}")
         if isinstance(found, ModuleType):
             return _Submodule(f"{path}.{name}")
-        return function(f"{path}.{name}") if inspect.isroutine(found) else found
+        return symbol_function(f"{path}.{name}") if inspect.isroutine(found) else found
 
-    return find
+    return find_member
 
 
 class _Submodule:
@@ -66,11 +66,11 @@ class _Submodule:
             raise NotFoundError(
                 f"module 'mx.sym.{self._path}' has no attribute {shown(name)}"
             ) from None
-        return function(path) if inspect.isroutine(found) else found
+        return symbol_function(path) if inspect.isroutine(found) else found
 
 
 @cache
-def function(path):
+def symbol_function(path):
     """The function for symbols; while a Block is traced, it calls that of mx.np."""
     imperative = function_of_path(path)
 
@@ -140,7 +140,7 @@ _OUTPUT_COUNTS = dict.fromkeys(
     "np.ix_": lambda given: len(given["args"]),
     "np.unravel_index": lambda given: _count_axes(given["shape"]),
 }
-_HINT_FOR_UNCOUNTED = {
+_HINT_FOR_UNCOUNTED = {  # function without a known output count -> advice
     "np.unstack": "np.split(x, count, axis) is told it",
     "np.histogramdd": "np.histogram2d has two axes",
 }

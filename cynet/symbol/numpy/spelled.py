@@ -188,7 +188,7 @@ def _take_to_operator(path, given):
     return "_npi_take", [a.as_np_ndarray().reshape(-1) if flat else a, indices], params
 
 
-CALL_CONVERTERS = {
+CALL_CONVERTERS = {  # function -> converter of its calls
     "np.split": _split_converter("_npi_split", None),
     "np.array_split": _split_converter("_npi_split", None),
     "np.vsplit": _split_converter("_npi_split", 0),

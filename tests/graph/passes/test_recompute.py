@@ -240,7 +240,7 @@ def test_gradients_of_weight_and_data_apart(monkeypatch, rng):
                 if divide:
                     with monkeypatch.context() as patch:
                         patch.setattr(pipeline, "run_passes", _dividing(pipeline.run_passes))
-                        executor._build()
+                        executor._build_plan()
                     backward = [s for s in executor._graph.steps if s.direction == BACKWARD]
                     assert len(backward) == 2
                 executor.forward(is_train=True)

@@ -535,18 +535,18 @@ def test_what_is_computed_on_the_host(warned):
     with pytest.warns(
         UserWarning, match=f"{text} there. CYNET_STORAGE_FALLBACK=error refuses such"
     ):
-        found = through_host.to_host("dot", arrays)
+        found = through_host.warn_and_copy_to_host("dot", arrays)
     assert found == [each.array for each in arrays]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        through_host.to_host("dot", arrays)
+        through_host.warn_and_copy_to_host("dot", arrays)
     with pytest.warns(UserWarning, match="^another has no form"):
-        through_host.to_host("another", arrays)
+        through_host.warn_and_copy_to_host("another", arrays)
     warned.setenv("CYNET_STORAGE_FALLBACK", "error")
     with pytest.raises(
         ArgumentError, match=f"{text} there; CYNET_STORAGE_FALLBACK=error refuses th"
     ):
-        through_host.to_host("dot", arrays)
+        through_host.warn_and_copy_to_host("dot", arrays)
     assert through_host.is_on_gpu(arrays[0]) and not through_host.is_on_gpu(mx.nd.ones(1))
 
 
@@ -558,7 +558,7 @@ def test_updates_that_go_over_the_host(masters, states, monkeypatch):
     seen, moved = [], []
     monkeypatch.setattr(through_host, "is_on_gpu", lambda array: array is given[0])
 
-    def to_host(what, arrays):
+    def warn_and_copy_to_host(what, arrays):
         moved.append((what, arrays))
         return [each.copy() for each in arrays]
 
@@ -567,7 +567,7 @@ def test_updates_that_go_over_the_host(masters, states, monkeypatch):
         for i, each in enumerate((weight, *states, *([] if master is None else [master]))):
             each[:] = 10 + i
 
-    monkeypatch.setattr(through_host, "to_host", to_host)
+    monkeypatch.setattr(through_host, "warn_and_copy_to_host", warn_and_copy_to_host)
     monkeypatch.setattr(through_host, "update_rows", update)
     values = mx.nd.ones(1)
     master = given[-1] if masters else None

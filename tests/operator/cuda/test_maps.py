@@ -6,7 +6,7 @@ import ctypes
 import numpy as np
 import pytest
 from cynet.operator._testing import run_backward, run_forward
-from cynet.operator.cuda.cudnn_layer import LayerForm
+from cynet.operator.cuda.cudnn_layer import CudnnForm
 
 from cynet.base.errors import CynetError
 from cynet.operator import get_operator
@@ -57,7 +57,7 @@ def test_softmax(name, params, shape, dtype, rng):
     """By cuDNN, with a temperature by kernels."""
     pair = Pair(name, params, [shape], dtype, "float32" if dtype == "float16" else dtype)
     own = name == "softmin" or params.get("temperature", 1.0) != 1
-    assert isinstance(pair.form, LayerForm) != own
+    assert isinstance(pair.form, CudnnForm) != own
     x, head = rng.uniform(-3, 3, shape).astype(dtype), rng.uniform(-1, 1, shape).astype(dtype)
     exact = {"float16": (5e-3, 5e-3), "float32": (2e-5, 2e-6), "float64": (1e-10, 1e-12)}
     compare(pair, [x], head, exact[dtype])
@@ -82,7 +82,7 @@ def test_softmax_output(params, shape, label, dtype, rng):
     """Forward is cuDNN's, the gradient against the labels a kernel's."""
     host = "float32" if dtype == "float16" else dtype
     pair = Pair("SoftmaxOutput", params, [shape, label], dtype, host)
-    assert isinstance(pair.form, LayerForm)
+    assert isinstance(pair.form, CudnnForm)
     x, head = rng.uniform(-3, 3, shape).astype(dtype), rng.uniform(-1, 1, shape).astype(dtype)
     y = rng.integers(0, 4, label).astype(host)  # labels are wide beside narrow scores
     compare(pair, [x, y], head, (5e-3, 5e-3) if dtype == "float16" else (2e-5, 2e-6))
@@ -126,13 +126,13 @@ def form(name, shapes, types=None, **params):
 def test_what_cudnn_has_not():
     """Temperatures, lengths, windows of other sizes than cuDNN's, more elements than it counts."""
     image = [(2, 3, 6, 6)]
-    assert isinstance(form("softmax", [(4, 5)], temperature=1.0), LayerForm)
+    assert isinstance(form("softmax", [(4, 5)], temperature=1.0), CudnnForm)
     mean = {"kernel": (2, 2), "pool_type": "avg"}
-    assert isinstance(form("Pooling", image, pooling_convention="full", **mean), LayerForm)
+    assert isinstance(form("Pooling", image, pooling_convention="full", **mean), CudnnForm)
     large = [(2, 3, 8, 9)]  # an image of more elements than our kernels take faster
-    assert isinstance(form("Pooling", large, global_pool=True, pool_type="avg"), LayerForm)
+    assert isinstance(form("Pooling", large, global_pool=True, pool_type="avg"), CudnnForm)
     padded = {"kernel": (6, 6), "pad": (1, 1), "pool_type": "avg"}
-    assert isinstance(form("Pooling", image, **padded), LayerForm)
+    assert isinstance(form("Pooling", image, **padded), CudnnForm)
     for made in (
         form("softmax", [(4, 5)], temperature=2.0),
         form("softmin", [(4, 5)]),
@@ -152,7 +152,7 @@ def test_what_cudnn_has_not():
         form("Pooling", [(0, 3, 6, 6)], kernel=(2, 2)),
         form("Pooling", [(1 << 9, 1 << 8, 1 << 7, 1 << 7)], kernel=(2, 2), pool_type="avg"),
     ):
-        assert not isinstance(made, LayerForm)
+        assert not isinstance(made, CudnnForm)
 
 
 POOLS = [  # size, kernel, stride
@@ -191,7 +191,7 @@ def test_pooling(pool, pool_type, convention, own, rng):
         x = rng.permutation(6 * int(np.prod(size))).reshape(2, 3, *size) / 8.0
         compare(pair, [x], rng.standard_normal(pair.out_shapes[0]), (1e-10, 1e-12))
         if convention == "valid":
-            assert isinstance(pair.form, LayerForm) == (not own and pool_type in ("avg", "sum"))
+            assert isinstance(pair.form, CudnnForm) == (not own and pool_type in ("avg", "sum"))
 
 
 @KERNELS
@@ -219,7 +219,7 @@ def test_global_pooling(size, own, dtype, rng):
     for pool_type in ("max", "avg", "sum"):
         params = {"global_pool": True, "pool_type": pool_type}
         pair = Pair("Pooling", params, [shape], dtype, "float32")
-        assert isinstance(pair.form, LayerForm) == (pool_type != "max" and not own)
+        assert isinstance(pair.form, CudnnForm) == (pool_type != "max" and not own)
         exact = (5e-3, 5e-3) if dtype == "float16" else (1e-5, 1e-5)
         compare(
             pair,

@@ -210,12 +210,12 @@ def test_a_call_that_keeps_nothing_copies_nothing():
 
     class Looks(mx.operator.Operator):
         def forward(self, ctx, in_data, req, out_data, aux_states):
-            from cynet.operator.custom._borrow import lend, reclaim
+            from cynet.operator.custom._borrow import end_loans, lend
 
             lists = (lend(out_data, self.memory_owner, True),)
             lists[0][0][:] = 6
             lists[0][0][1:2][:] = 7
-            reclaim(lists)
+            end_loans(lists)
             assert lists == ([None],)
             addresses.append(out_data[0].data_ptr)
             assert np.asarray(out_data[0]).tolist() == [6, 7, 6, 6]

@@ -39,7 +39,7 @@ def test_cached_and_compiled_again_when_the_file_changes(home, tmp_path, monkeyp
     assert mx.operator.compile_pyx(str(path)) is module
     built = list(home.rglob("tiny_a*.so"))
     assert len(built) == 1 and not list(home.rglob("*.cpp"))
-    monkeypatch.setattr(build, "_build", None)  # a fresh process takes what is there
+    monkeypatch.setattr(build, "_compile_library", None)  # a fresh process takes what is there
     monkeypatch.delitem(sys.modules, "tiny_a")
     assert mx.operator.compile_pyx(path).size() == 4
     monkeypatch.delitem(sys.modules, "tiny_a")

@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 import pytest
-from cynet._core.touched_rows import known_rows
+from cynet._core.touched_rows import list_nonzero_rows
 from cynet.optimizer._joined import JoinedUpdate
 
 import cynet as mx
@@ -86,14 +86,14 @@ def fill(executor, words):
 def test_rows_are_known_until_something_else_writes(dtype):
     words = [3, 899, 64, 3, 63]
     executor, grad = bound(words, dtype=dtype)
-    assert known_rows(grad) is None
+    assert list_nonzero_rows(grad) is None
     for each in (words, [5, 7, 7, 128, 0]):
         np.testing.assert_array_equal(fill(executor, each), grad.asnumpy())
-        assert known_rows(grad) == sorted(set(each))
+        assert list_nonzero_rows(grad) == sorted(set(each))
     grad[17] = 1  # a row that is not in the set
-    assert known_rows(grad) is None
+    assert list_nonzero_rows(grad) is None
     np.testing.assert_array_equal(fill(executor, words), grad.asnumpy())
-    assert known_rows(grad) == sorted(set(words))
+    assert list_nonzero_rows(grad) == sorted(set(words))
 
 
 def test_what_others_write_without_the_engine_is_cleared():
@@ -102,7 +102,7 @@ def test_what_others_write_without_the_engine_is_cleared():
     fill(executor, words)
     grad.wait_to_read()
     ctypes.cast(grad.data_ptr, ctypes.POINTER(ctypes.c_float))[17 * 16] = 1
-    assert known_rows(grad) is None
+    assert list_nonzero_rows(grad) is None
     np.testing.assert_array_equal(fill(executor, words), grad.asnumpy())
 
 
@@ -136,7 +136,7 @@ def test_float16_and_sums_are_filled_as_ever():
     for words in ([1, 2, 3], [3, 4, 700]):
         total += fill(executor, words)
         np.testing.assert_array_equal(executor.grad_dict["table_weight"].asnumpy(), total)
-    assert known_rows(executor.grad_dict["table_weight"]) is None
+    assert list_nonzero_rows(executor.grad_dict["table_weight"]) is None
 
 
 def test_executors_that_share_a_gradient():
@@ -150,7 +150,7 @@ def test_executors_that_share_a_gradient():
             wanted = fill(executor, words)
             shown = view if executor is flat else grad
             np.testing.assert_array_equal(shown.asnumpy(), wanted)
-            assert known_rows(grad) == (None if executor is flat else words)
+            assert list_nonzero_rows(grad) == (None if executor is flat else words)
 
 
 @pytest.mark.parametrize("rule, states", [("sgd", 0), ("signsgd", 0), ("sgd_mom", 1)])
@@ -178,7 +178,7 @@ def test_an_update_of_known_rows(rows, length, decay, rule, states):
         fill(executor, (words + step) % rows)
         if step == 2:
             grad[rows // 2] = 3
-        assert (known_rows(grad) is None) == (step == 2)
+        assert (list_nonzero_rows(grad) is None) == (step == 2)
         plain[:] = grad.asnumpy()
         mine([0.5] * 3, [decay] * 3, 1.0, -1.0, [(0.5,) if states else ()] * 3)
         theirs([0.5] * 2, [decay] * 2, 1.0, -1.0, [(0.5,) if states else ()] * 2)

@@ -235,7 +235,7 @@ class Estimator:
             return
         batches = iter(data)
         batch = next(batches, None)
-        while self._ranks.vote(batch is not None)():
+        while self._ranks.vote_on_next_batch(batch is not None)():
             yield batch
             batch = next(batches, None)
 

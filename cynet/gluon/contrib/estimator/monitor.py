@@ -8,7 +8,7 @@ from ....base.errors import ArgumentError, shown, warn_user
 from ....metric import EvalMetric
 from ....metric.direction import larger_is_better
 
-_MONITOR_MODES = ("auto", "min", "max")
+_MONITOR_MODES = ("auto", "min", "max")  # values of `mode`
 
 
 def check_monitor(who, monitor):

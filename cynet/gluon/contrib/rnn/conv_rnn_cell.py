@@ -138,7 +138,7 @@ class _ConvCell(HybridRecurrentCell):
         for each in (self._i2h, self._h2h):
             each |= {"stride": (1,) * axes, "num_filter": self._gates * hidden_channels}
             each["layout"] = layout
-        self._make_state_shape()
+        self._set_state_shape()
         inputs = shape[self._channel_axis - 1]
         rows = self._gates * hidden_channels
         for name, size, init in (
@@ -150,7 +150,7 @@ class _ConvCell(HybridRecurrentCell):
             param = self.params.get(name, shape=size, init=init, allow_deferred_init=True)
             setattr(self, name, param)
 
-    def _make_state_shape(self):
+    def _set_state_shape(self):
         spatial = list(self._input_shape)
         del spatial[self._channel_axis - 1]
         pairs = zip(spatial, self._i2h["kernel"], self._i2h["pad"], self._i2h["dilate"])

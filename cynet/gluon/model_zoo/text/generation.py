@@ -220,12 +220,12 @@ def _sample_sequences(net, rows, length, settings, stops):
         if not active:
             break
         if len(active) < len(going):
-            past, going = (_select_past(net, past, len(going), active), [going[j] for j in active])
+            past, going = (_select_cache(net, past, len(going), active), [going[j] for j in active])
         given = token[active][:, None]
     return found
 
 
-def _select_past(net, past, count, sequences):
+def _select_cache(net, past, count, sequences):
     """Select the keys and values of some of `count` sequences, which have one row for each head."""
     heads = past[0][0].shape[0] // count
     rows = (np.array(sequences)[:, None] * heads + np.arange(heads)).ravel()
@@ -255,7 +255,7 @@ def _beam_search(net, row, length, count, penalty, stops):
         if len(ended) >= count or not candidates:
             break
         sums = np.array([total[each] for each in candidates])
-        past = _select_past(net, past, len(texts), [beam for beam, _ in candidates])
+        past = _select_cache(net, past, len(texts), [beam for beam, _ in candidates])
         texts = [[*texts[beam], token] for beam, token in candidates]
         given = np.array([[token] for _, token in candidates])
     else:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from ...block import HybridBlock
     from ...parameter.parameter import Contexts
 
-_NORM_MAP = {"gamma": "weight", "beta": "bias"}
-_DENSE_MAP = {"weight": "weight", "bias": "bias"}
+_NORM_KEYS = {"gamma": "weight", "beta": "bias"}  # our parameter names -> Hugging Face's
+_DENSE_KEYS = {"weight": "weight", "bias": "bias"}  # the same of Dense layers
 # Arrays in files that are no weights of the network: masks, tied copies, pretraining heads.
 _IGNORED_KEYS = re.compile(
     r"(.*\.)?(attn\.bias|attn\.masked_bias|position_ids)|lm_head\.weight|cls\..*|classifier\..*"
@@ -46,22 +46,22 @@ def _gpt_names(net: GPT2) -> dict[str, str]:
     names = {
         "weight": "wte.weight",
         "place.weight": "wpe.weight",
-        **_name_pairs("norm", "ln_f", _NORM_MAP),
+        **_name_pairs("norm", "ln_f", _NORM_KEYS),
     }
     for i in range(len(net.layers)):
         ours, theirs = f"layers.{i}", f"h.{i}"
         for own, name in (("norm1", "ln_1"), ("norm2", "ln_2")):
-            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _NORM_MAP)
+            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _NORM_KEYS)
         parts = {"attention.qkv": "attn.c_attn", "attention.proj": "attn.c_proj"}
         parts |= {"wide": "mlp.c_fc", "narrow": "mlp.c_proj"}
         for own, name in parts.items():
-            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _DENSE_MAP)
+            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _DENSE_KEYS)
     return names
 
 
 def _bert_names(net: BERT) -> dict[str, str]:
-    names = _name_pairs("norm", "embeddings.LayerNorm", _NORM_MAP) | _name_pairs(
-        "pooler", "pooler.dense", _DENSE_MAP
+    names = _name_pairs("norm", "embeddings.LayerNorm", _NORM_KEYS) | _name_pairs(
+        "pooler", "pooler.dense", _DENSE_KEYS
     )
     for own, name in (("word", "word"), ("place", "position"), ("type", "token_type")):
         names[f"{own}.weight"] = f"embeddings.{name}_embeddings.weight"
@@ -73,11 +73,11 @@ def _bert_names(net: BERT) -> dict[str, str]:
         parts |= {"self_attn.out_proj": "attention.output.dense"}
         parts |= {"linear1": "intermediate.dense", "linear2": "output.dense"}
         for own, name in parts.items():
-            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _DENSE_MAP)
+            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _DENSE_KEYS)
         norms = {"norm1": "attention.output.LayerNorm", "norm2": "output.LayerNorm"}
         for own, name in norms.items():
-            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _NORM_MAP)
-    return names if net.output is None else names | _name_pairs("output", "classifier", _DENSE_MAP)
+            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _NORM_KEYS)
+    return names if net.output is None else names | _name_pairs("output", "classifier", _DENSE_KEYS)
 
 
 def _gpt_network(config: _Config, _: int | None) -> GPT2:
@@ -118,7 +118,7 @@ def _bert_network(config: _Config, classes: int | None) -> BERT:
     )
 
 
-_NETWORK_TYPES: dict[str, tuple[Callable, Callable, str]] = {
+_NETWORK_TYPES: dict[str, tuple[Callable, Callable, str]] = {  # network, names, prefix
     "gpt2": (_gpt_network, _gpt_names, "transformer."),
     "bert": (_bert_network, _bert_names, "bert."),
 }
@@ -233,7 +233,7 @@ def from_hugging_face(
 def _rename_gamma_beta(name: str) -> str:
     """Rename the gamma and beta of older files to weight and bias."""
     where, _, word = name.rpartition(".")
-    return f"{where}.{_NORM_MAP[word]}" if word in _NORM_MAP else name
+    return f"{where}.{_NORM_KEYS[word]}" if word in _NORM_KEYS else name
 
 
 def _set_parameters(net, names, given, folder):

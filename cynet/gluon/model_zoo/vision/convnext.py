@@ -13,7 +13,7 @@ from .network import (
     Network,
     choose_option,
     network_function,
-    number_list,
+    number_text,
     stages_example,
     with_pretrained_weights,
 )
@@ -175,7 +175,7 @@ def _builder_of(size: str, millions: str) -> Callable[..., ConvNeXt]:
         {"size": size},
         f"The {size} ConvNeXt: {millions} million weights with 1000 classes.",
         stages_example(lengths, f"Dense({channels[-1]} -> 10, linear)"),
-        more=f"Four stages of {number_list(lengths)} blocks with {number_list(channels)} channels.",
+        more=f"Four stages of {number_text(lengths)} blocks with {number_text(channels)} channels.",
         keywords="``drop_path``, ``classes``",
     )
 

@@ -8,7 +8,7 @@ from ....base.guard import guarded
 from ... import nn
 from ...contrib.nn import HybridConcurrent, Identity
 from ..model_store import ROOT
-from .network import Network, choose_option, network_function, number_list, with_pretrained_weights
+from .network import Network, choose_option, network_function, number_text, with_pretrained_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -158,7 +158,7 @@ def _builder_of(layers: int, millions: str) -> Callable[..., DenseNet]:
         """\
 >>> type(net).__name__, net.output
 ('DenseNet', Dense(None -> 10, linear))""",
-        more=f"Four stages of {number_list(lengths)} layers; each layer adds {growth} channels.",
+        more=f"Four stages of {number_text(lengths)} layers; each layer adds {growth} channels.",
         keywords="``classes``, ``dropout``",
     )
 

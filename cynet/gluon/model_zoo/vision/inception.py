@@ -27,7 +27,7 @@ def _conv_norm_relu(channels, kernel=1, stride=1, padding=0):
     return out
 
 
-def _branch(*convolutions, pool=None):
+def _make_branch(*convolutions, pool=None):
     """Return a `pool`, then convolutions, each given as arguments of `_conv_norm_relu`."""
     out = nn.HybridSequential(prefix="")
     if pool == "avg":
@@ -49,16 +49,16 @@ def _inception_block(prefix, *branches):
 
 
 def _branch_maker(*convolutions, pool=None):
-    return lambda: _branch(*convolutions, pool=pool)
+    return lambda: _make_branch(*convolutions, pool=pool)
 
 
-def _block_a(pooled, prefix):
+def _block_a(pool_channels, prefix):
     return _inception_block(
         prefix,
         _branch_maker((64,)),
         _branch_maker((48,), (64, 5, 1, 2)),
         _branch_maker((64,), (96, 3, 1, 1), (96, 3, 1, 1)),
-        _branch_maker((pooled,), pool="avg"),
+        _branch_maker((pool_channels,), pool="avg"),
     )
 
 
@@ -71,7 +71,7 @@ def _block_b(prefix):
     )
 
 
-_ROW_KERNEL, _COLUMN_KERNEL = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
+_ROW_KERNEL, _COLUMN_KERNEL = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))  # kernel, stride, padding
 
 
 def _block_c(inner, prefix):
@@ -104,7 +104,7 @@ def _convolutions_with_fork(*convolutions):
 
     def make_branches():
         out = nn.HybridSequential(prefix="")
-        out.add(_branch(*convolutions))
+        out.add(_make_branch(*convolutions))
         out.add(
             _inception_block(
                 "", _branch_maker((384, (1, 3), 1, (0, 1))), _branch_maker((384, (3, 1), 1, (1, 0)))

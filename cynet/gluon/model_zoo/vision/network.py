@@ -122,10 +122,10 @@ def stages_example(lengths, output):
     return _STAGES_EXAMPLE.format(list(lengths), output)
 
 
-def number_list(lengths):
+def number_text(lengths):
     """Format several numbers as part of a sentence.
 
-    >>> number_list([3, 4, 6, 3])
+    >>> number_text([3, 4, 6, 3])
     '3, 4, 6 and 3'
     """
     return f"{', '.join(map(str, lengths[:-1]))} and {lengths[-1]}"

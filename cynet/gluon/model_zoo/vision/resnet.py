@@ -9,7 +9,7 @@ from .network import (
     Network,
     choose_option,
     network_function,
-    number_list,
+    number_text,
     stages_example,
     with_pretrained_weights,
 )
@@ -104,7 +104,7 @@ def _builder_of(builder, layers, suffix, settings, about, kind):
         f"ResNet of {layers} layers{about} weights with 1000 classes.",
         stages_example(lengths, f"Dense({channels[-1]} -> 10, linear)"),
         kind=kind,
-        more=f"Four stages of {number_list(lengths)} blocks; each block has {block[shape]}.",
+        more=f"Four stages of {number_text(lengths)} blocks; each block has {block[shape]}.",
         keywords="``classes``, ``thumbnail``",
     )
 

@@ -30,7 +30,7 @@ from .memory_order import (
     ConvHooks,
     channels_last,
     create_in_layout,
-    weight_first,
+    weight_first_form,
 )
 
 
@@ -40,10 +40,10 @@ class ConvolutionHooks(ConvHooks, LayerHooks):
     def channels_last_form(self, prop, in_shapes, in_types):
         return channels_last(ChannelsLastConvolution, prop, in_shapes, in_types)
 
-    def weight_first(self, prop, in_shapes, in_types):
-        return weight_first(ChannelsLastConvolution, prop, in_shapes, in_types)
+    def weight_first_form(self, prop, in_shapes, in_types):
+        return weight_first_form(ChannelsLastConvolution, prop, in_shapes, in_types)
 
-    def columns_as_channels(self, prop, in_shapes):
+    def columns_as_channels_form(self, prop, in_shapes):
         if len(prop.kernel) != 2 or is_channels_last(prop.layout) or in_shapes[0][1] != 1:
             return None
         stride, dilate, pad = prop.window
@@ -200,7 +200,7 @@ class ConvolutionProperty(
         """The ConvDesc of this convolution of arrays of these shapes and types."""
         (out,) = self.output_shapes(in_shapes)
         data, out = (channels_first(shape, self.layout) for shape in (in_shapes[0], out))
-        return select.describe(self, data, out, self.window[2], in_types, **more)
+        return select.describe_conv(self, data, out, self.window[2], in_types, **more)
 
 
 class ChannelsLastConvolutionHooks(ChannelsLastHooks, FoldsActivationHooks):
@@ -209,7 +209,7 @@ class ChannelsLastConvolutionHooks(ChannelsLastHooks, FoldsActivationHooks):
     def can_apply(self, prop, act_type, in_shapes, in_types):
         return onednn.has_activation(act_type)
 
-    def can_mask(self, prop, in_shapes, in_types):
+    def can_mask_gradient(self, prop, in_shapes, in_types):
         return self.algorithms(prop, in_shapes, in_types)["forward"].name == "gemm"
 
 

@@ -38,7 +38,7 @@ class Costs:
     reading: float  # cycles to read a transformed weight
 
 
-AVX2 = Costs(
+AVX2 = Costs(  # also the default
     lanes=8,
     direct=0.75,
     window=0.6,
@@ -55,7 +55,7 @@ AVX2 = Costs(
     reading=20,
 )
 NEON = replace(AVX2, lanes=4)  # AVX2's costs: no ARM machine was available for measurements
-AVX512 = Costs(
+AVX512 = Costs(  # also with AMX
     lanes=16,
     direct=0.83,
     window=0.6,
@@ -71,7 +71,7 @@ AVX512 = Costs(
     making=150,
     reading=25,
 )
-BY_ROW_COSTS = replace(
+BY_ROW_COSTS = replace(  # Winograd's products by rows, with AVX-512
     AVX512, least=16, product=37.5, input=260, output=240, odd_input=300, odd_output=200, making=105
 )
 
@@ -113,7 +113,7 @@ def winograd_cycles(desc):
     """Estimate the CPU cycles of Winograd's algorithm."""
     if desc.level == "baseline":
         return NEVER
-    parts = _Winograd(desc)
+    parts = _WinogradCost(desc)
     if min(desc.channels, desc.filters) < parts.costs.least:
         return NEVER
     if desc.packed:
@@ -122,13 +122,13 @@ def winograd_cycles(desc):
     return parts.tile_cycles(mean) + parts.weights * parts.costs.making
 
 
-def packed_winograd_pays(desc):
+def is_packed_winograd_faster(desc):
     """Return whether a packed weight, up to 11 times as large, saves more than a tenth."""
-    parts = _Winograd(desc)
+    parts = _WinogradCost(desc)
     return 10 * parts.weights * parts.costs.packing > parts.tile_cycles(parts.out_tiles)
 
 
-def winograd_supports(desc):
+def can_use_winograd(desc):
     """Return whether Winograd's loops have products for the window, of two axes."""
     kernel, stride = desc.kernel, desc.stride
     size, step = kernel[0], stride[0]
@@ -138,7 +138,7 @@ def winograd_supports(desc):
     return (step == 1 or (step == 2 and size > 2)) and 1 < taps < 6 and size <= MAX_WINOGRAD_ROWS
 
 
-class _Winograd:
+class _WinogradCost:
     """The products of Winograd's algorithm for a convolution (kernels/conv/winograd.h)."""
 
     def __init__(self, desc):

@@ -22,7 +22,7 @@ from .memory_order import (
     ConvHooks,
     channels_last,
     create_in_layout,
-    weight_first,
+    weight_first_form,
 )
 
 
@@ -36,8 +36,8 @@ class DeconvolutionHooks(ConvHooks, LayerHooks):
     def channels_last_form(self, prop, in_shapes, in_types):
         return channels_last(ChannelsLastDeconvolution, prop, in_shapes, in_types)
 
-    def weight_first(self, prop, in_shapes, in_types):
-        return weight_first(ChannelsLastDeconvolution, prop, in_shapes, in_types)
+    def weight_first_form(self, prop, in_shapes, in_types):
+        return weight_first_form(ChannelsLastDeconvolution, prop, in_shapes, in_types)
 
 
 class DeconvolutionProperty(FiltersProperty, operator="Deconvolution"):
@@ -155,7 +155,7 @@ class DeconvolutionProperty(FiltersProperty, operator="Deconvolution"):
         data = channels_first(in_shapes[0], self.layout)
         sizes, pad = zip(*(self.geometry(axis, size) for axis, size in enumerate(data[2:])))
         out = data[0], self.num_filter, *sizes
-        return select.describe(self, out, data, pad, in_types, transposed=True, **more)
+        return select.describe_conv(self, out, data, pad, in_types, transposed=True, **more)
 
 
 class ChannelsLastDeconvolutionHooks(ChannelsLastHooks, DeconvolutionHooks):

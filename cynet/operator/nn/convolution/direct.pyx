@@ -11,7 +11,7 @@ from ....kernels.gemm.small cimport (
 from .own cimport OwnConvolution
 
 
-cdef ConvWindow window_of(desc) except *:
+cdef ConvWindow conv_window_of(desc) except *:
     cdef ConvWindow s
     s.batch, s.channels, s.height, s.width = desc.data
     _, s.filters, s.out_height, s.out_width = desc.out
@@ -27,7 +27,7 @@ cdef class WindowConvolution(OwnConvolution):
 
     def __init__(self, desc, prop):
         super().__init__(desc, prop)
-        self.shape = window_of(desc)
+        self.shape = conv_window_of(desc)
 
     cdef size_t scratch_bytes(self, int threads, bint backward) noexcept nogil:
         return window_workspace_bytes(&self.shape, threads, backward)

@@ -35,7 +35,7 @@ cdef class UnrolledConvolution(Operator):
         conv_fill_dims(s, implicit)
         self.has_bias, self.transposed = desc.bias, desc.transposed
 
-    def largest_size(self):
+    def largest_matrix_size(self):
         """The largest size of the matrix products, which must fit BLAS's integers."""
         return max(self.shape.in_space, self.shape.out_space, self.shape.unrolled,
                    self.shape.filters)

@@ -46,7 +46,7 @@ class ConvHooks:
     """Graph hooks that all convolutions and deconvolutions share."""
 
     def algorithms(self, prop, in_shapes, in_types):
-        return select.choices(_cached_desc(prop, in_shapes, in_types))
+        return select.choices_by_pass(_cached_desc(prop, in_shapes, in_types))
 
     def takes_bfloat16(self, prop, in_shapes, in_types):
         return set(in_types) == {"bfloat16"} and (
@@ -84,8 +84,8 @@ def _converted_property(form, prop):
     return made
 
 
-def weight_first(form, prop, in_shapes, in_types):
-    """`GraphHooks.weight_first` of `prop`, whose class for channels-last data is `form`."""
+def weight_first_form(form, prop, in_shapes, in_types):
+    """`GraphHooks.weight_first_form` of `prop`, whose class for channels-last data is `form`."""
     if not is_channels_last(prop.layout) or set(in_types) != {"float32"}:
         return None
     return _converted_property(form, prop) if prop.desc(in_shapes, in_types).channels_last else None
@@ -95,10 +95,10 @@ def create_in_layout(prop, in_shapes, in_types):
     """The Operator of a convolution or deconvolution `prop` on a CPU."""
     desc = _cached_desc(prop, in_shapes, in_types)
     if not is_channels_last(prop.weight_layout):
-        return select.create(desc, prop)
+        return select.create_operator(desc, prop)
     if _prefers_row_major(desc):
         desc = desc._replace(channels_last=False)
-    operator = select.create(desc, prop)
+    operator = select.create_operator(desc, prop)
     data = out = None
     if not desc.channels_last:
         data = reorder_operator(in_shapes[0], in_types[0])

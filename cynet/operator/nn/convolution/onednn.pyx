@@ -14,10 +14,10 @@ from ....kernels.conv.onednn cimport ReorderedPrimitive, Primitive
 from ....kernels.conv.onednn_weight cimport WeightGradient
 from ....kernels.parallel cimport threads_for
 from ....kernels.gemm.small cimport (
-    ConvWindow, scatter_workspace_bytes, window_channel_weight, window_scatter
+    ConvWindow, scatter_workspace_bytes, window_depthwise_weight, window_scatter
 )
 from ..._base cimport Operator, OpContext
-from .direct cimport window_of
+from .direct cimport conv_window_of
 from ..fused_activation cimport FoldedActivation
 
 from math import prod
@@ -85,7 +85,7 @@ cdef class OnednnConvolution(Operator):
         self.activation = FoldedActivation(prop, self.out_size, desc.dtype)
         self.scatters, self.by_channel = scatters, by_channel
         if scatters or by_channel:
-            self.window = window_of(desc)
+            self.window = conv_window_of(desc)
         self.desc, self.primitives = desc, make_primitives(desc)
         self.out = self.primitives.forward(prop.activation, desc.packed, prop.sums)
 
@@ -111,7 +111,7 @@ cdef class OnednnConvolution(Operator):
             tensors[2] = in_data[2].data
             n = 3
         tensors[n] = out_data[0].data
-        return self.out.run_to(tensors, self.out_size, add, space)
+        return self.out.run_or_add(tensors, self.out_size, add, space)
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
@@ -131,12 +131,12 @@ cdef class OnednnConvolution(Operator):
         if weights and not self.by_channel:
             need = max(need, self.weight_grad.scratch_bytes)
         space = <char*>get_space(&ctx.requested[0], masked + need)
-        tensors[0] = self.activation.gradient(out_grad[0].data, out_data[0].data, space)
+        tensors[0] = self.activation.mask_gradient(out_grad[0].data, out_data[0].data, space)
         space += masked
         if weights and self.by_channel:
-            window_channel_weight(&self.window, <const float*>in_data[0].data,
-                                  <const float*>tensors[0], <float*>in_grad[1].data,
-                                  req[1] == kAddTo, threads)
+            window_depthwise_weight(&self.window, <const float*>in_data[0].data,
+                                    <const float*>tensors[0], <float*>in_grad[1].data,
+                                    req[1] == kAddTo, threads)
         elif weights:
             self.weight_grad.run(
                 tensors[0], in_data[0].data, NULL if req[1] == kNullOp else in_grad[1].data,
@@ -150,5 +150,5 @@ cdef class OnednnConvolution(Operator):
         elif req[0] != kNullOp:
             tensors[1] = in_data[1].data
             tensors[2] = in_grad[0].data
-            self.data_grad.run_to(tensors, self.data_size, req[0] == kAddTo, space)
+            self.data_grad.run_or_add(tensors, self.data_size, req[0] == kAddTo, space)
         return 0

@@ -40,7 +40,7 @@ cdef class OwnConvolution(Operator):
                          req[0] == kAddTo, threads,
                          <char*>get_space(&ctx.requested[0], self.scratch_bytes(threads, False)))
         if self.activation.apart:
-            self.activation.apply(out)
+            self.activation.apply_in_place(out)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -50,7 +50,7 @@ cdef class OwnConvolution(Operator):
         cdef size_t masked = self.activation.nbytes
         cdef char* space = <char*>get_space(
             &ctx.requested[0], masked + self.scratch_bytes(threads, True))
-        cdef const float* grad = <const float*>self.activation.gradient(
+        cdef const float* grad = <const float*>self.activation.mask_gradient(
             out_grad[0].data, out_data[0].data, space)
         if req[1] != kNullOp:
             self.run_backward_weight(<const float*>in_data[0].data, grad,

@@ -11,14 +11,14 @@ from libc.string cimport memcpy, memset
 from ...._resource cimport get_space
 from ...._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ....kernels.parallel cimport parallel_ranges, threads_for
-from ....kernels.movement.transpose cimport swap_axes, swap_matrix
+from ....kernels.movement.transpose cimport transpose_3d, transpose_2d
 from ....kernels.conv.winograd cimport (
     PACKED, WinogradShape, winograd_forward, winograd_pack, winograd_packed_size, winograd_side,
     winograd_workspace_bytes
 )
 from ..._base cimport Operator, OpContext
 from .winograd cimport WinogradConvolution
-from ..fused_activation cimport aligned_floats
+from ..fused_activation cimport aligned_float_bytes
 
 from math import prod
 
@@ -27,27 +27,27 @@ cdef enum:
     PART_BYTES = 1 << 16  # bytes of data and out that a thread works on at a time
 
 
-cdef struct AxesShape:
+cdef struct AxesShape:  # an array (batch, channels, inner)
     int64_t batch, channels, inner
 
 
-cdef AxesShape _axes_order(tuple shape):
+cdef AxesShape _axes_shape(tuple shape):
     cdef AxesShape order
     order.batch, order.channels, order.inner = shape[0], shape[1], prod(shape[2:])
     return order
 
 
-cdef inline size_t _workspace_size(const AxesShape* order) noexcept nogil:
-    return aligned_floats(order.batch * order.channels * order.inner)
+cdef inline size_t _workspace_bytes(const AxesShape* order) noexcept nogil:
+    return aligned_float_bytes(order.batch * order.channels * order.inner)
 
 
 cdef inline void _to_channels_last(const AxesShape* order, const void* x, void* y) noexcept nogil:
-    swap_axes(order.batch, order.channels, order.inner, <const float*>x, <float*>y, False)
+    transpose_3d(order.batch, order.channels, order.inner, <const float*>x, <float*>y, False)
 
 
 cdef inline void _from_channels_last(const AxesShape* order, const void* x, void* y,
                                      bint add) noexcept nogil:
-    swap_axes(order.batch, order.inner, order.channels, <const float*>x, <float*>y, add)
+    transpose_3d(order.batch, order.inner, order.channels, <const float*>x, <float*>y, add)
 
 
 cdef class ReorderedConvolution(Operator):
@@ -65,7 +65,7 @@ cdef class ReorderedConvolution(Operator):
     def __init__(self, form, data, out):
         self.form = form
         self.stateful = self.form.stateful
-        self.data, self.out = _axes_order(data), _axes_order(out)
+        self.data, self.out = _axes_shape(data), _axes_shape(out)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -76,10 +76,10 @@ cdef class ReorderedConvolution(Operator):
         if req[0] == kNullOp:
             return 0
         space = <char*>get_space(
-            &ctx.requested[1], _workspace_size(&self.data) + _workspace_size(&self.out))
+            &ctx.requested[1], _workspace_bytes(&self.data) + _workspace_bytes(&self.out))
         memcpy(given, in_data, ctx.n_in * sizeof(TBlob))
         made = out_data[0]
-        given[0].data, made.data = space, space + _workspace_size(&self.data)
+        given[0].data, made.data = space, space + _workspace_bytes(&self.data)
         _to_channels_last(&self.data, in_data[0].data, given[0].data)
         self.form.forward(ctx, given, &write, &made, aux_states)
         _from_channels_last(&self.out, made.data, out_data[0].data, req[0] == kAddTo)
@@ -93,13 +93,13 @@ cdef class ReorderedConvolution(Operator):
         cdef TBlob grad = out_grad[0]
         cdef int reqs[3]
         cdef char* space = <char*>get_space(
-            &ctx.requested[1], 2 * _workspace_size(&self.data) + _workspace_size(&self.out))
+            &ctx.requested[1], 2 * _workspace_bytes(&self.data) + _workspace_bytes(&self.out))
         memcpy(given, in_data, ctx.n_in * sizeof(TBlob))
         memcpy(wanted, in_grad, ctx.n_in * sizeof(TBlob))
         memcpy(reqs, req, ctx.n_in * sizeof(int))
         grad.data = space
-        given[0].data = space + _workspace_size(&self.out)
-        wanted[0].data = <char*>given[0].data + _workspace_size(&self.data)
+        given[0].data = space + _workspace_bytes(&self.out)
+        wanted[0].data = <char*>given[0].data + _workspace_bytes(&self.data)
         _to_channels_last(&self.out, out_grad[0].data, grad.data)
         if req[1] != kNullOp or (ctx.n_in > 2 and req[2] != kNullOp):
             _to_channels_last(&self.data, in_data[0].data, given[0].data)
@@ -111,13 +111,13 @@ cdef class ReorderedConvolution(Operator):
         return 0
 
 
-def reordered_operator(form, data, out):
+def row_major_operator(form, data, out):
     """`form`, which takes channels-last data and out of these shapes, on row-major ones."""
     kind = ReorderedWinograd if isinstance(form, WinogradConvolution) else ReorderedConvolution
     return kind(form, data, out)
 
 
-cdef struct Work:
+cdef struct Work:  # arguments of forward, shared by threads
     # The arguments of forward, shared by threads. Each thread has `each` images of its own;
     # of the remaining images, fewer than threads, it has `rows` rows of out. It takes `images` at a
     # time, or `strip` rows.
@@ -155,7 +155,7 @@ cdef class ReorderedWinograd(ReorderedConvolution):
         self.strip = max(1, <int64_t>(maximum * self.height // image) // side) * side
 
     cdef size_t packed_bytes(self) noexcept nogil:
-        return aligned_floats(winograd_packed_size(&self.shape))
+        return aligned_float_bytes(winograd_packed_size(&self.shape))
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -170,7 +170,7 @@ cdef class ReorderedWinograd(ReorderedConvolution):
         work.each = self.shape.batch // work.threads
         work.images, work.strip = min(self.images, work.each), self.strip
         work.rows = ((self.height + side - 1) // side + work.threads - 1) // work.threads * side
-        work.nbytes = _max_bytes(&work)
+        work.nbytes = _max_scratch_bytes(&work)
         space = <char*>get_space(&ctx.requested[0], packed + work.threads * work.nbytes)
         winograd_pack(&self.shape, <const float*>in_data[1].data,
                       threads_for(in_data[1].size * 4), <float*>space)
@@ -178,11 +178,11 @@ cdef class ReorderedWinograd(ReorderedConvolution):
         work.x, work.y = <const float*>in_data[0].data, <float*>out_data[0].data
         work.bias = <const float*>(in_data[2].data if ctx.n_in > 2 else NULL)
         work.add = req[0] == kAddTo
-        parallel_ranges(work.threads, work.threads, _run_shares, &work)
+        parallel_ranges(work.threads, work.threads, _run_thread_shares, &work)
         return 0
 
 
-cdef void _run_shares(void* arg, int64_t begin, int64_t end) noexcept nogil:
+cdef void _run_thread_shares(void* arg, int64_t begin, int64_t end) noexcept nogil:
     """Compute the images and rows of threads begin .. end."""
     cdef Work* work = <Work*>arg
     cdef int64_t thread, image, last, row
@@ -206,12 +206,12 @@ cdef void _run_images(const Work* work, int64_t image, int64_t images,
     cdef WinogradShape part = work.shape
     cdef int64_t pixels = part.height * part.width, made = work.height * work.width
     cdef float* x = <float*>space
-    cdef float* y = <float*>(space + aligned_floats(images * part.channels * pixels))
-    space = <char*>y + aligned_floats(images * part.filters * made)
+    cdef float* y = <float*>(space + aligned_float_bytes(images * part.channels * pixels))
+    space = <char*>y + aligned_float_bytes(images * part.filters * made)
     part.batch = images
-    swap_axes(images, part.channels, pixels, work.x + image * part.channels * pixels, x, False)
+    transpose_3d(images, part.channels, pixels, work.x + image * part.channels * pixels, x, False)
     winograd_forward(&part, x, work.weights, True, work.bias, False, y, False, 1, space)
-    swap_axes(images, made, part.filters, y, work.y + image * part.filters * made, work.add)
+    transpose_3d(images, made, part.filters, y, work.y + image * part.filters * made, work.add)
 
 
 cdef WinogradShape _shape_of_rows(const Work* work, int64_t rows) noexcept nogil:
@@ -238,22 +238,22 @@ cdef void _run_strip(const Work* work, int64_t image, int64_t row, int64_t rows,
     cdef int64_t below = min(part.height - above, max(0, first + part.height - work.shape.height))
     cdef int64_t inside = part.height - above - below
     cdef float* x = <float*>space
-    cdef float* y = <float*>(space + aligned_floats(part.height * line))
-    space = <char*>y + aligned_floats(rows * work.width * part.filters)
+    cdef float* y = <float*>(space + aligned_float_bytes(part.height * line))
+    space = <char*>y + aligned_float_bytes(rows * work.width * part.filters)
     memset(x, 0, above * line * sizeof(float))
-    swap_matrix(part.channels, inside * part.width,
-                work.x + image * part.channels * pixels + (first + above) * part.width, pixels,
-                x + above * line, part.channels, False)
+    transpose_2d(part.channels, inside * part.width,
+                 work.x + image * part.channels * pixels + (first + above) * part.width, pixels,
+                 x + above * line, part.channels, False)
     memset(x + (above + inside) * line, 0, below * line * sizeof(float))
     winograd_forward(&part, x, work.weights, True, work.bias, False, y, False, 1, space)
-    swap_matrix(rows * work.width, part.filters, y, part.filters,
-                work.y + image * part.filters * made + row * work.width, made, work.add)
+    transpose_2d(rows * work.width, part.filters, y, part.filters,
+                 work.y + image * part.filters * made + row * work.width, made, work.add)
 
 
 cdef size_t _part_bytes(const Work* work, const WinogradShape* part, int64_t rows) noexcept nogil:
     """Bytes for a part with this many rows of out."""
-    return (aligned_floats(part.batch * part.height * part.width * part.channels)
-            + aligned_floats(part.batch * rows * work.width * part.filters)
+    return (aligned_float_bytes(part.batch * part.height * part.width * part.channels)
+            + aligned_float_bytes(part.batch * rows * work.width * part.filters)
             + winograd_workspace_bytes(part, 1, PACKED))
 
 
@@ -273,7 +273,7 @@ cdef size_t _bytes_of_rows(const Work* work, int64_t rows) noexcept nogil:
                _bytes_of_strip(work, rows % work.strip))
 
 
-cdef size_t _max_bytes(const Work* work) noexcept nogil:
+cdef size_t _max_scratch_bytes(const Work* work) noexcept nogil:
     """Bytes of scratch for any part of a thread; a smaller part does not always need less."""
     cdef size_t maximum = 0
     if work.images:

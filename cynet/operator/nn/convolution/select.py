@@ -12,7 +12,7 @@ from ....kernels.conv import onednn
 from ....kernels.gemm.blas import check_sizes
 from ....kernels.isa.dispatch import cpu_capability
 from ...algorithms import NEVER, Algorithm, Algorithms
-from ...products import choose_own
+from ...products import choose_own_loop
 from ...property import OperatorProperty, ResourceRequest
 from ...tensor.strided_moves import subview, whole_view
 from ..fully_connected import gemm
@@ -22,11 +22,11 @@ from . import cost
 from .direct import WindowConvolution
 from .im2col import UnrolledConvolution
 from .onednn import OnednnConvolution, ReorderWeight, make_primitives
-from .row_major_adapter import reordered_operator
-from .transposed import OnednnDeconvolution, OwnDeconvolution, ScatterPack, packed_floats
+from .row_major_adapter import row_major_operator
+from .transposed import OnednnDeconvolution, OwnDeconvolution, ScatterPack, packed_float_count
 from .winograd import WinogradConvolution, WinogradPack, winograd_packed_size
 
-ENV_VAR = "CYNET_CONV_ALGORITHM"
+ENV_VAR = "CYNET_CONV_ALGORITHM"  # setting that forces an algorithm
 # Outputs of a filter from which reordering a weight, at about 1 ns an element, takes less than a
 # twentieth of the time of its products.
 MANY_PIXELS = 2048  # outputs of a filter from which reordering its weight is cheap
@@ -63,7 +63,7 @@ class ConvDesc(NamedTuple):
     window = property(lambda self: (self.kernel, self.stride, self.dilate, self.pad))
 
 
-def describe(prop, data, out, pad, in_types, **more):
+def describe_conv(prop, data, out, pad, in_types, **more):
     """The ConvDesc of a property of `convolution` or `deconvolution`, whose `data` and `out` are
     those of the convolution, (N, C, *size). Channels-last layouts count as channels-last data for
     algorithms that take such."""
@@ -123,7 +123,7 @@ class _BareConvolution(FoldsActivation):
 
 
 # --- what is supported ----------------------------------------------------------------------------
-def _takes_float32_of_onednn(desc):
+def _onednn_takes_float32(desc):
     if desc.dtype != "float32" or not desc.library or not _fits_int(desc) or _is_too_deep(desc):
         return False
     return not desc.transposed or _has_all_windows_of_output(desc)
@@ -167,7 +167,7 @@ def _has_all_windows_of_output(desc):
 
 
 def _is_channels_last(desc):
-    return desc.channels_last and _takes_float32_of_onednn(desc)
+    return desc.channels_last and _onednn_takes_float32(desc)
 
 
 def _uses_onednn_gradients(desc):
@@ -183,13 +183,13 @@ def _is_matrix_product(desc):
     return (
         not any(desc.pad)
         and (desc.packed or set(desc.stride) == {1})
-        and _takes_float32_of_onednn(desc)
+        and _onednn_takes_float32(desc)
     )
 
 
 def _fits_own_kernels(desc):
     """Return whether our own kernels take the convolution, channels-last or behind a reorder."""
-    return len(desc.kernel) == 2 and desc.groups == 1 and _takes_float32_of_onednn(desc)
+    return len(desc.kernel) == 2 and desc.groups == 1 and _onednn_takes_float32(desc)
 
 
 def _uses_scatter(desc):
@@ -219,7 +219,7 @@ def _gemm_sizes(desc):
 
 def _gemm_cycles(desc):
     products = gemm.layer_products(*_gemm_sizes(desc), packed=desc.packed)
-    choice = choose_own(products["forward"])
+    choice = choose_own_loop(products["forward"])
     pays = choice is not None and min(choice.costs.values()) < NEVER
     return cost.product_cycles(desc) if pays else NEVER
 
@@ -244,7 +244,7 @@ def _own_kernel_constructor(kind):
         else:
             operator, data, out = kind(desc, _BareConvolution), desc.out, desc.data
             operator = OwnDeconvolution(desc, operator)
-        return operator if desc.channels_last else reordered_operator(operator, data, out)
+        return operator if desc.channels_last else row_major_operator(operator, data, out)
 
     return make
 
@@ -252,14 +252,14 @@ def _own_kernel_constructor(kind):
 def _onednn_operator(desc, prop):
     if desc.transposed:
         return OnednnDeconvolution(desc, False)
-    made = {what: choice.name for what, choice in choices(desc).items()}
+    made = {what: choice.name for what, choice in choices_by_pass(desc).items()}
     return OnednnConvolution(desc, prop, made["data"] == "scatter", made["weight"] == "by_channel")
 
 
 def _im2col_constructor(implicit):
     def make(desc, prop):
         operator = UnrolledConvolution(desc, implicit)
-        check_sizes(f"operator {prop.op_name}", operator.largest_size())
+        check_sizes(f"operator {prop.op_name}", operator.largest_matrix_size())
         return operator
 
     return make
@@ -279,7 +279,7 @@ def _pack_for_gemm(desc, prop, replaces):
 
 
 def _pack_for_winograd(desc, prop, replaces):
-    if not cost.packed_winograd_pays(desc):
+    if not cost.is_packed_winograd_faster(desc):
         return None
     sizes = desc.data[1], desc.filters, desc.kernel, desc.stride
     return PackWeight(winograd_packed_size(desc), lambda: WinogradPack(desc), "winograd", *sizes)
@@ -287,7 +287,7 @@ def _pack_for_winograd(desc, prop, replaces):
 
 def _pack_for_onednn(desc, prop, replaces):
     def make_reorder():
-        return make_primitives(desc).packing(prop.activation, prop.sums)
+        return make_primitives(desc).make_packing(prop.activation, prop.sums)
 
     found = make_reorder()
     if found is None or _has_many_pixels(desc, replaces):
@@ -306,11 +306,11 @@ def _pack_for_onednn(desc, prop, replaces):
 
 def _pack_for_scatter(desc, prop, replaces):
     sizes = desc.channels, desc.filters, desc.kernel, desc.groups
-    return PackWeight(packed_floats(desc), lambda: ScatterPack(desc), "scatter", *sizes)
+    return PackWeight(packed_float_count(desc), lambda: ScatterPack(desc), "scatter", *sizes)
 
 
 # --- the lists ------------------------------------------------------------------------------------
-ALGORITHMS = Algorithms(
+ALGORITHMS = Algorithms(  # of forward
     ENV_VAR,
     # windows made from the pixels of data, added where they overlap
     Algorithm(
@@ -341,7 +341,7 @@ ALGORITHMS = Algorithms(
         lambda desc: (
             not (desc.packed and desc.transposed)
             and _fits_own_kernels(desc)
-            and cost.winograd_supports(desc)
+            and cost.can_use_winograd(desc)
         ),
         cost.winograd_cycles,
         _own_kernel_constructor(WinogradConvolution),
@@ -359,13 +359,13 @@ ALGORITHMS = Algorithms(
     names=["by_channel"],
 )
 # The algorithms of a convolution's gradients with oneDNN.
-GRADIENT_OF_DATA = Algorithms(
+GRADIENT_OF_DATA = Algorithms(  # of the data's gradient, with oneDNN
     ENV_VAR,
     Algorithm("scatter", _uses_scatter, cost.scatter_cycles),
     Algorithm("onednn", _uses_onednn_gradients, cost.direct_cycles),
     names=ALGORITHMS.names,
 )
-GRADIENT_OF_WEIGHT = Algorithms(
+GRADIENT_OF_WEIGHT = Algorithms(  # of the weight's gradient, with oneDNN
     ENV_VAR,
     Algorithm("by_channel", _is_small_depthwise, cost.direct_cycles),
     Algorithm("onednn", _uses_onednn_gradients, cost.direct_cycles),
@@ -373,12 +373,12 @@ GRADIENT_OF_WEIGHT = Algorithms(
 )
 
 
-def create(desc, prop):
+def create_operator(desc, prop):
     """The Operator of a convolution or deconvolution on a CPU."""
     return ALGORITHMS.choose(desc).algorithm.make(desc, prop)
 
 
-def choices(desc):
+def choices_by_pass(desc):
     """The Choice of "forward", and the Choices of the gradients of "data" and "weight" if forward
     uses oneDNN."""
     made = {"forward": ALGORITHMS.choose(desc)}

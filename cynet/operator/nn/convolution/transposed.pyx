@@ -19,16 +19,16 @@ from ....kernels.gemm.small cimport (
 from ....kernels.reduce.row_sums cimport broadcast_rows, sum_rows
 from ..._base cimport Operator, OpContext
 from .own cimport OwnConvolution
-from .direct cimport window_of
+from .direct cimport conv_window_of
 
 from math import prod
 
 from .onednn import make_primitives, make_weight_gradient
 
 
-def packed_floats(desc):
+def packed_float_count(desc):
     """Floats of a weight packed by ScatterPack."""
-    cdef ConvWindow shape = window_of(desc)
+    cdef ConvWindow shape = conv_window_of(desc)
     return scatter_packed_size(&shape)
 
 
@@ -36,7 +36,7 @@ cdef class ScatterPack(Operator):
     cdef ConvWindow shape
 
     def __init__(self, desc):
-        self.shape = window_of(desc)
+        self.shape = conv_window_of(desc)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -135,7 +135,7 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
         self.stateful, self.scatters, self.packed = True, scatters, desc.packed
         self.desc, self.primitives = desc, make_primitives(desc)
         if scatters:
-            self.window = window_of(desc)
+            self.window = conv_window_of(desc)
         else:
             self.out = self.primitives.backward_data()
 
@@ -160,8 +160,9 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
                                scatter_workspace_bytes(&self.window, threads, self.packed)))
             return 0
         tensors[0], tensors[1], tensors[2] = in_data[0].data, in_data[1].data, out
-        return self.out.run_to(tensors, self.out_size, add,
-                               get_space(&ctx.requested[0], self.out.workspace(self.out_size, add)))
+        return self.out.run_or_add(tensors, self.out_size, add,
+                                   get_space(&ctx.requested[0],
+                                             self.out.workspace(self.out_size, add)))
 
     cdef int compute_gradients(self, OpContext* ctx, void* grad, const TBlob* in_data,
                                const int* req, TBlob* in_grad) except -1 nogil:
@@ -179,5 +180,5 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
                                  False, space)
         if req[0] != kNullOp:
             tensors[0], tensors[1], tensors[2] = grad, in_data[1].data, in_grad[0].data
-            self.data_grad.run_to(tensors, self.data_size, req[0] == kAddTo, space)
+            self.data_grad.run_or_add(tensors, self.data_size, req[0] == kAddTo, space)
         return 0

@@ -15,7 +15,7 @@ from ....kernels.conv.winograd cimport (
 from ..._base cimport Operator, OpContext
 
 
-cdef WinogradShape _shape_of(desc) except *:
+cdef WinogradShape _winograd_shape(desc) except *:
     cdef WinogradShape s
     s.batch, s.channels, s.height, s.width = desc.data
     s.filters, s.kernel = desc.filters, desc.kernel[0]
@@ -26,7 +26,7 @@ cdef WinogradShape _shape_of(desc) except *:
 
 def winograd_packed_size(desc):
     """Floats of the packed weight."""
-    cdef WinogradShape s = _shape_of(desc)
+    cdef WinogradShape s = _winograd_shape(desc)
     return kernel_packed_size(&s)
 
 
@@ -36,7 +36,7 @@ cdef class WinogradPack(Operator):
     cdef WinogradShape shape
 
     def __init__(self, desc):
-        self.shape = _shape_of(desc)
+        self.shape = _winograd_shape(desc)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -48,7 +48,7 @@ cdef class WinogradPack(Operator):
 cdef class WinogradConvolution(OwnConvolution):
     def __init__(self, desc, prop):
         super().__init__(desc, prop)
-        self.shape = _shape_of(desc)
+        self.shape = _winograd_shape(desc)
         self.packed = desc.packed
 
     cdef size_t scratch_bytes(self, int threads, bint backward) noexcept nogil:

@@ -20,14 +20,14 @@ class FullyConnectedHooks(FoldsActivationHooks):
     """Graph hooks of FullyConnected: products of our own mask the gradient of data."""
 
     def can_apply(self, prop, act_type, in_shapes, in_types):
-        desc = select.describe(prop, in_shapes, in_types)
+        desc = select.describe_layer(prop, in_shapes, in_types)
         return onednn.has_activation(act_type) and select.applies_activation(desc)
 
-    def can_mask(self, prop, in_shapes, in_types):
+    def can_mask_gradient(self, prop, in_shapes, in_types):
         return is_own_kernel(self.algorithms(prop, in_shapes, in_types)["forward"])
 
     def algorithms(self, prop, in_shapes, in_types):
-        return select.choices(select.describe(prop, in_shapes, in_types))
+        return select.choices_by_pass(select.describe_layer(prop, in_shapes, in_types))
 
     def takes_bfloat16(self, prop, in_shapes, in_types):
         return set(in_types) == {"bfloat16"} and onednn.takes_bfloat16()
@@ -105,10 +105,10 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty, operator="FullyC
     def backward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
 
-    def rows(self, data):
+    def row_count(self, data):
         """Return how many vectors the map is applied to in data of this shape."""
         return data[0] if self.flatten else prod(data[:-1])
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types, (*FLOATS, "bfloat16"))
-        return select.create(select.describe(self, in_shapes, in_types), self)
+        return select.create_operator(select.describe_layer(self, in_shapes, in_types), self)

@@ -14,11 +14,11 @@ from ....kernels.gemm.small cimport (
     Product, ProductKernel, product, product_pack, product_packed_size, product_shares_a,
     product_workspace_bytes
 )
-from ....kernels.movement.strided cimport STRIDED_WRITE, StridedSpace, run_strided, strided_space
+from ....kernels.movement.strided cimport STRIDED_WRITE, StridedSpace, run_strided, set_copy_space
 from ..._base cimport Operator, OpContext
-from ..fused_activation cimport FoldedActivation, aligned_floats
+from ..fused_activation cimport FoldedActivation, aligned_float_bytes
 
-from ...products import ProductDesc, choose_own, kernel_code
+from ...products import ProductDesc, choose_own_loop, kernel_code
 from ...tensor.strided_moves import whole_view
 
 
@@ -68,14 +68,14 @@ cdef class ProductFullyConnected(Operator):
         self.has_bias, self.gives_masked = not prop.no_bias, prop.gives_masked
         self.activation = FoldedActivation(prop, rows * hidden)
         products = layer_products(rows, units, hidden, packed=packed)
-        cdef int[3] algorithms = [kernel_code(choose_own(desc)) for desc in products.values()]
+        cdef int[3] algorithms = [kernel_code(choose_own_loop(desc)) for desc in products.values()]
         self.forward_algorithm = <ProductKernel>algorithms[0]
         self.data_algorithm = <ProductKernel>algorithms[1]
         self.weight_algorithm = <ProductKernel>algorithms[2]
         self.picked_bytes = 0
         if picked is not None:
-            strided_space(&self.picked, whole_view(picked.shape), picked)
-            self.picked_bytes = aligned_floats(rows * units)
+            set_copy_space(&self.picked, whole_view(picked.shape), picked)
+            self.picked_bytes = aligned_float_bytes(rows * units)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -98,9 +98,9 @@ cdef class ProductFullyConnected(Operator):
                 &ctx.requested[0], self.picked_bytes + product_workspace_bytes(threads))
             run_strided(&self.picked, kFloat32, STRIDED_WRITE, rows, p.a)
             p.a = <const float*>rows
-        self._run(ctx, &p, self.forward_algorithm, threads, self.picked_bytes)
+        self._run_gemm(ctx, &p, self.forward_algorithm, threads, self.picked_bytes)
         if self.activation.apart:
-            self.activation.apply(p.c)
+            self.activation.apply_in_place(p.c)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -115,11 +115,11 @@ cdef class ProductFullyConnected(Operator):
         cdef Product p
         cdef bint sums = self.has_bias and req[2] != kNullOp
         if sums and req[1] == kNullOp:
-            grad = <const float*>self.activation.gradient_and_sums(
+            grad = <const float*>self.activation.mask_and_sum_columns(
                 out_grad[0].data, out_data[0].data, space, self.hidden, <float*>in_grad[2].data,
                 req[2] == kAddTo)
         else:
-            grad = <const float*>self.activation.gradient(
+            grad = <const float*>self.activation.mask_gradient(
                 out_grad[0].data, out_data[0].data, space)
         p.bias = NULL
         p.a, p.a_row, p.relu, p.b_transposed = grad, self.hidden, False, False
@@ -130,22 +130,22 @@ cdef class ProductFullyConnected(Operator):
             if sums:
                 p.sums, p.add_sums = <float*>in_grad[2].data, req[2] == kAddTo
             p.b_shared = product_shares_a(self.forward_algorithm, self.rows, self.hidden, threads)
-            self._run(ctx, &p, self.weight_algorithm, threads, reserved)
+            self._run_gemm(ctx, &p, self.weight_algorithm, threads, reserved)
             p.b_shared = False
             p.sums = NULL
         if req[0] != kNullOp:
             p.m, p.k, p.a_transposed, p.add = self.rows, self.hidden, False, req[0] == kAddTo
             p.b, p.c = <const float*>in_data[1].data, <float*>in_grad[0].data
             p.mask = <const float*>in_data[0].data if self.gives_masked else NULL
-            self._run(ctx, &p, self.data_algorithm, threads, reserved)
+            self._run_gemm(ctx, &p, self.data_algorithm, threads, reserved)
         return 0
 
     cdef int _thread_count(self) noexcept nogil:
         """The number of threads, read at each call since it may change."""
         return threads_for(self.rows * self.units * self.hidden // 8)
 
-    cdef int _run(self, OpContext* ctx, const Product* p, ProductKernel algorithm, int threads,
-                  size_t reserved) except -1 nogil:
+    cdef int _run_gemm(self, OpContext* ctx, const Product* p, ProductKernel algorithm, int threads,
+                       size_t reserved) except -1 nogil:
         """Run a product; its scratch lies behind `reserved` bytes of the temporary space."""
         cdef char* space = <char*>get_space(
             &ctx.requested[0], reserved + product_workspace_bytes(threads))

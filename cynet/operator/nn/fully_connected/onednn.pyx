@@ -41,15 +41,15 @@ cdef class MatmulFullyConnected(Operator):
         self.activation = FoldedActivation(prop, rows * hidden, dtype)
         if self.has_bias and dtype == "bfloat16":
             self.ones.assign(<size_t>self.rows, <uint16_t>BFLOAT16_ONE)
-        self._make(FORWARD, prop.sums)
+        self._make_product(FORWARD, prop.sums)
 
-    cdef void* _product(self, int kind, bint add) except NULL nogil:
+    cdef void* _get_product(self, int kind, bint add) except NULL nogil:
         if self.products[kind][add] == NULL:
             with gil:
-                self._make(kind, add)
+                self._make_product(kind, add)
         return self.products[kind][add]
 
-    cdef int _make(self, int kind, bint add) except -1:
+    cdef int _make_product(self, int kind, bint add) except -1:
         cdef int64_t n = self.rows, k = self.units, m = self.hidden
         cdef Matmul made
         bias, activation = False, None
@@ -67,10 +67,10 @@ cdef class MatmulFullyConnected(Operator):
         self.products[kind][add] = <void*>made
         return 0
 
-    cdef int _run(self, OpContext* ctx, int kind, bint add, void** tensors,
-                  size_t reserved) except -1 nogil:
+    cdef int _run_product(self, OpContext* ctx, int kind, bint add, void** tensors,
+                          size_t reserved) except -1 nogil:
         """Run a product; its scratch lies behind `reserved` bytes of the temporary space."""
-        cdef void* product = self._product(kind, add)
+        cdef void* product = self._get_product(kind, add)
         cdef size_t need = reserved + (<Matmul>product).scratch_bytes
         cdef char* space = <char*>get_space(&ctx.requested[0], need)
         return (<Matmul>product).run(tensors, space + reserved)
@@ -86,7 +86,7 @@ cdef class MatmulFullyConnected(Operator):
             tensors[2] = in_data[2].data
             n = 3
         tensors[n] = out_data[0].data
-        return self._run(ctx, FORWARD, req[0] == kAddTo, tensors, 0)
+        return self._run_product(ctx, FORWARD, req[0] == kAddTo, tensors, 0)
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
@@ -99,21 +99,21 @@ cdef class MatmulFullyConnected(Operator):
         if reserved:
             for kind in range(DATA, BIAS + 1 if self.ones.size() else BIAS):
                 if req[kind - DATA] != kNullOp:  # made now: growing the space moves it
-                    need = max(need, reserved + <size_t>(<Matmul>self._product(
+                    need = max(need, reserved + <size_t>(<Matmul>self._get_product(
                         kind, req[kind - DATA] == kAddTo)).scratch_bytes)
             space = get_space(&ctx.requested[0], need)
         if self.has_bias and req[2] != kNullOp and self.ones.empty():
-            grad = self.activation.gradient_and_sums(grad, out_data[0].data, space, self.hidden,
-                                                     <float*>in_grad[2].data, req[2] == kAddTo)
+            grad = self.activation.mask_and_sum_columns(grad, out_data[0].data, space, self.hidden,
+                                                        <float*>in_grad[2].data, req[2] == kAddTo)
         else:
-            grad = self.activation.gradient(grad, out_data[0].data, space)
+            grad = self.activation.mask_gradient(grad, out_data[0].data, space)
         if self.has_bias and req[2] != kNullOp and not self.ones.empty():
             tensors[0], tensors[1], tensors[2] = self.ones.data(), grad, in_grad[2].data
-            self._run(ctx, BIAS, req[2] == kAddTo, tensors, reserved)
+            self._run_product(ctx, BIAS, req[2] == kAddTo, tensors, reserved)
         if req[1] != kNullOp:
             tensors[0], tensors[1], tensors[2] = grad, in_data[0].data, in_grad[1].data
-            self._run(ctx, WEIGHT, req[1] == kAddTo, tensors, reserved)
+            self._run_product(ctx, WEIGHT, req[1] == kAddTo, tensors, reserved)
         if req[0] != kNullOp:
             tensors[0], tensors[1], tensors[2] = grad, in_data[1].data, in_grad[0].data
-            self._run(ctx, DATA, req[0] == kAddTo, tensors, reserved)
+            self._run_product(ctx, DATA, req[0] == kAddTo, tensors, reserved)
         return 0

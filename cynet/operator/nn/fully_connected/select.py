@@ -16,7 +16,7 @@ from ...products import (
     ENV_VAR,
     OWN_ALGORITHMS,
     ProductDesc,
-    choose_own,
+    choose_own_loop,
     has_own_loop,
     is_own_kernel,
     library_cycles,
@@ -39,9 +39,9 @@ class LayerDesc(NamedTuple):
     sizes = property(lambda self: (self.product.m, self.product.k, self.product.n))
 
 
-def describe(prop, in_shapes, in_types):
+def describe_layer(prop, in_shapes, in_types):
     """The LayerDesc of a FullyConnected of arrays of these shapes and types."""
-    rows, units = prop.rows(in_shapes[0]), in_shapes[1][1]
+    rows, units = prop.row_count(in_shapes[0]), in_shapes[1][1]
     dtype = in_types[0]
     if is_narrow(dtype) and not (dtype == "bfloat16" and onednn.takes_bfloat16()):
         dtype = "float32"  # between conversions
@@ -68,7 +68,7 @@ def _blas_operator(desc, prop):
     return BlasFullyConnected(prop, *desc.sizes)
 
 
-ALGORITHMS = Algorithms(
+ALGORITHMS = Algorithms(  # our own products, BLAS and oneDNN
     ENV_VAR,
     *map(_layer_algorithm, OWN_ALGORITHMS),
     Algorithm(
@@ -86,18 +86,18 @@ ALGORITHMS = Algorithms(
 )
 
 
-def create(desc, prop):
+def create_operator(desc, prop):
     """The Operator of a FullyConnected on a CPU."""
     return ALGORITHMS.choose(desc).algorithm.make(desc, prop)
 
 
-def choices(desc):
+def choices_by_pass(desc):
     """The Choice of "forward", and the Choices of the gradients of "data" and "weight" if forward
     uses our own kernels."""
     made = {"forward": ALGORITHMS.choose(desc)}
     if is_own_kernel(made["forward"]):
         products = layer_products(*desc.sizes)
-        made.update((what, choose_own(products[what])) for what in ("data", "weight"))
+        made.update((what, choose_own_loop(products[what])) for what in ("data", "weight"))
     return made
 
 
