@@ -43,7 +43,7 @@ def is_free_of_user_code(dataset, batchify):
 
 def _fetch_from_arrays(dataset, indices, batchify):
     """Make a batch by indexing each of a dataset's arrays once; None if that is not possible."""
-    fields = getattr(dataset, "_fields", None)
+    fields = getattr(dataset, "_array_fields", None)
     fields = fields() if callable(fields) else None
     if fields is None:
         return None

@@ -10,7 +10,7 @@ import pytest
 import cynet as mx
 from cynet import nd
 from cynet.gluon import data
-from cynet.gluon.data import batchify
+from cynet.gluon.data import batchify, fetch
 from cynet.gluon.data.vision import transforms
 
 
@@ -295,3 +295,23 @@ def test_padding_to_a_multiple(round_to):
         padded = batchify.Pad(round_to=round_to)([np.arange(n) for n in lengths])
         step = round_to or 1
         assert padded.shape == (len(lengths), -(-max(lengths) // step) * step)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("own", [False, True], ids=["class", "subclass"])
+def test_batches_of_arrays_are_made_by_one_index_each(several, own, monkeypatch):
+    made = []
+
+    def host_array(values):
+        made.append(values.shape)
+        return mx.nd.array(values)
+
+    monkeypatch.setattr(fetch, "host_array", host_array)
+    x, y = np.arange(30.0).reshape(10, 3), np.arange(10)
+    base = data.ArrayDataset if several else data.SimpleDataset
+    kind = type("Own", (base,), {"__getitem__": lambda self, i: base.__getitem__(self, i)})
+    dataset = (kind if own else base)(*((x, y) if several else (x,)))
+    batches = list(data.DataLoader(dataset, batch_size=5))
+    first = batches[1][0] if several else batches[1]
+    assert np.array_equal(first.asnumpy(), x[5:])
+    assert made == ([] if own else [(5, 3), (5,)] * 2 if several else [(5, 3)] * 2)

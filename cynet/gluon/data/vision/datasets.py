@@ -42,7 +42,7 @@ class _ImageDataset(_DownloadedDataset):
         """Return NumPy arrays (images (N, H, W, C) of uint8, labels (N,))."""
         raise UndefinedError(f"{type(self).__name__} defines no _read_arrays")
 
-    def _fields(self):
+    def _array_fields(self):
         """Return arrays of all samples, one per field; a sample is a tuple."""
         plain = self._transform is None and type(self).__getitem__ is _ImageDataset.__getitem__
         return ([self._data, self._label], True) if plain else None
