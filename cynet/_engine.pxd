@@ -31,7 +31,7 @@ ctypedef int (*EngineAsyncFn)(void* arg, RunContext* run_ctx, void* token) excep
 # Frees `arg` after the last run of the function. The GIL may or may not be held.
 ctypedef void (*EngineDeleter)(void* arg) noexcept nogil
 
-cdef enum PushFlag:
+cdef enum PushFlag:  # how a pushed function runs
     kNormal = 0
     kPython = 1  # takes the GIL while it runs, so it runs on a Python worker
     kInline = 2  # runs at once on the caller's thread if all its variables are ready

@@ -14,7 +14,7 @@ from ._ndarray cimport NDArrayBase
 from .executor.tables cimport CachedStepGroup, NativeStep, PlanRun, Segment, Tables
 from ._typedefs cimport RunContext
 
-cdef class Plan:
+cdef class Plan:  # a graph as native tables that the engine runs
     cdef Tables* tables
     cdef size_t n_forward_segments
     cdef uint64_t n_random[2]  # random streams of a forward run, of a backward run
@@ -26,10 +26,10 @@ cdef class Plan:
     cdef dict _origin_index
     cdef list _texts  # bytes objects that own the steps' C strings
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1
-    cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0
+    cdef size_t _add_value_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0
     cdef const char* _c_string(self, str text) except NULL
     cdef CachedStepGroup* _cached_group_of(self, group, dict known) except? NULL
-    cdef int _add_resources(self, step, NativeStep* native, bint in_backward) except -1
+    cdef int _add_step_resources(self, step, NativeStep* native, bint in_backward) except -1
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1
     cdef bint _is_recordable(self, dict operators, list steps, Segment* segment) except -1
     cdef int _add_variables(self, Segment* segment, tuple reached, list earlier,

@@ -18,7 +18,7 @@ from .executor.cached_results cimport (
 )
 from .executor.tables cimport HERE, call_step, is_timed, mark_written, recording_of, would_run_now
 from ._resource cimport Resource, draw_rng_streams, kRandom
-from ._core.touched_rows cimport are_rows_known, note_rows_written, get_row_set
+from ._core.touched_rows cimport are_rows_known, note_rows_written, nonzero_row_set
 from ._typedefs cimport RunContext, TBlob, kCPU, kGPU
 from .cuda.graphs cimport init_recording, release, drop_graphs, run as run_recorded, set_random_base
 from .operator._base cimport OpContext
@@ -214,7 +214,7 @@ cdef void release_tables(Tables* tables) noexcept nogil:
     count_live(-1)
 
 
-cdef class Plan:
+cdef class Plan:  # a graph as native tables that the engine runs
     """A Graph as native tables that the engine can run.
 
     graph (Graph): After the memory pass.
@@ -270,11 +270,11 @@ cdef class Plan:
             native.backward = step.direction != FORWARD
             native.name = self._c_string(step.prop.op_name)
             native.node = self._c_string(step.name)
-            native.in_data = self._add_blobs(step.in_data, arrays, arena)
-            native.out_data = self._add_blobs(step.out_data, arrays, arena)
-            native.aux = self._add_blobs(step.aux, arrays, arena)
-            native.out_grad = self._add_blobs(step.out_grad, arrays, arena)
-            native.in_grad = self._add_blobs(step.in_grad, arrays, arena)
+            native.in_data = self._add_value_blobs(step.in_data, arrays, arena)
+            native.out_data = self._add_value_blobs(step.out_data, arrays, arena)
+            native.aux = self._add_value_blobs(step.aux, arrays, arena)
+            native.out_grad = self._add_value_blobs(step.out_grad, arrays, arena)
+            native.in_grad = self._add_value_blobs(step.in_grad, arrays, arena)
             native.req = self.tables.reqs.size()
             for req in step.req:
                 self.tables.reqs.push_back(req)
@@ -283,7 +283,7 @@ cdef class Plan:
             native.context.n_aux = len(step.aux)
             if step in by_rows:
                 _attach_row_set(arrays[by_rows[step]], shared, &native)
-            self._add_resources(step, &native, i >= graph.n_forward)
+            self._add_step_resources(step, &native, i >= graph.n_forward)
             if step.cached is not None:
                 native.cached = self._cached_group_of(step.cached, cached)
                 native.cached.last = self.tables.steps.size()
@@ -312,7 +312,7 @@ cdef class Plan:
             hold_state(cached.state)
         return cached
 
-    cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0:
+    cdef size_t _add_value_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0:
         cdef size_t first = self.tables.blobs.size()
         cdef NDArrayBase array
         cdef TBlob blob
@@ -335,7 +335,7 @@ cdef class Plan:
             self.tables.blobs.push_back(blob)
         return first
 
-    cdef int _add_resources(self, step, NativeStep* native, bint in_backward) except -1:
+    cdef int _add_step_resources(self, step, NativeStep* native, bint in_backward) except -1:
         cdef Resource resource
         shapes = [v.shape for v in (step if step.origin is None else step.origin).in_data]
         prop = step.prop
@@ -577,7 +577,7 @@ cdef int _attach_row_set(NDArrayBase array, shared, NativeStep* native) except -
     """Let a step that fills a gradient by rows record these, if no other array shares the
     memory."""
     if array.blob.dev_type == kCPU and <size_t>array.chunk not in shared:
-        native.context.rows = get_row_set(array)
+        native.context.rows = nonzero_row_set(array)
         if native.context.rows != NULL:
             native.watched = array.chunk
     return 0

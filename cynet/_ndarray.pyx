@@ -29,7 +29,7 @@ from .base.errors import (
     SizeError, shown)
 
 # The maximum size of an array: so many doubles have a size in bytes that fits into 63 bits.
-MAX_ELEMENTS = 1 << 56
+MAX_ELEMENTS = 1 << 56  # elements of an array
 cdef double _MAX_ELEMENTS_AS_DOUBLE = MAX_ELEMENTS
 live_chunks = live_counter()  # function: number of Chunks alive, in debug builds
 
@@ -51,7 +51,7 @@ cdef extern from *:
     bint cynet_making
     object cynet_new(object type, object args)
 
-cdef const char** _BUFFER_FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
+cdef const char** _BUFFER_FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]  # by type flag
 cdef tuple _DEVICE_NAMES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")  # by device code
 cdef tuple _SCALAR_TYPES = tuple([SCALAR_TYPES.get(flag) for flag in range(kBfloat16 + 1)])
 cdef int* _NUMPY_TYPES = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cnp.NPY_UINT8,

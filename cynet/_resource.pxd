@@ -12,11 +12,11 @@ from libcpp.vector cimport vector
 
 from ._storage cimport Handle
 
-cdef enum ResourceType:
+cdef enum ResourceType:  # what an operator may request
     kRandom = 0
     kTempSpace = 1
 
-cdef struct Resource:
+cdef struct Resource:  # random stream or workspace of an operator
     int type         # ResourceType
     int index        # index among the resources that the operator requests
     uint64_t seed    # kRandom: key of the Philox generator

@@ -6,7 +6,7 @@ from libcpp.unordered_map cimport unordered_map
 from ._storage cimport Handle, alloc, free, empty_cache_count
 from ._typedefs cimport kCPU, kGPU
 
-from ._storage import on_empty_cache
+from ._storage import call_on_empty_cache
 from .context import Context
 from .base.errors import ArgumentError, ArgumentTypeError, shown
 
@@ -292,7 +292,7 @@ def use_own_random_streams(state):
     return before
 
 
-def next_stream(ctx):
+def next_rng_stream(ctx):
     """Take the device's next random stream: (seed, stream), for tests and for Python operators."""
     cdef uint64_t seed
     cdef uint64_t stream = draw_rng_streams(1, ctx.device_typeid, ctx.device_id, &seed)
@@ -315,6 +315,6 @@ cdef void _unlock_after_fork() noexcept nogil:
 
 
 free_temp_at_exit = _free_temp_buffer
-on_empty_cache(release_workspaces)
+call_on_empty_cache(release_workspaces)
 at_fork(_lock_before_fork, _unlock_after_fork, _unlock_after_fork)
 seed_device(0)

@@ -10,7 +10,7 @@ Promises:
   everything else is here. The CPU's are native.
 """
 
-cdef struct Handle:
+cdef struct Handle:  # an allocated block of memory
     void* ptr
     size_t size      # number of bytes that were requested
     size_t capacity  # bytes of the size class
@@ -27,5 +27,5 @@ cdef unsigned long long empty_cache_count() noexcept nogil
 # Bytes in use on a device, read without a lock.
 cdef size_t bytes_in_use(int dev_type, int dev_id) noexcept nogil
 
-cdef class Backend:
+cdef class Backend:  # allocator of a device type
     pass

@@ -25,7 +25,7 @@ def memory_info(ctx: Context) -> tuple[int, int]:
 def empty_cache(ctx: Context) -> None:
     """Give everything a device's pool keeps for reuse back to the device."""
 
-def on_empty_cache(release: Callable[[], object]) -> None:
+def call_on_empty_cache(release: Callable[[], object]) -> None:
     """Have `release()` called whenever empty_cache is, on the calling thread."""
 
 def register_backend(device_type: str, backend: Backend) -> None:

@@ -43,7 +43,7 @@ cdef list _releasers = []  # functions that free per-thread memory of kernels
 cdef size_t _host_limit
 
 
-cdef class Backend:
+cdef class Backend:  # allocator of a device type
     """Base class of the allocators of a device type, whose memory is pooled. A subclass defines
     four methods, which are called with the GIL and without a lock.
 
@@ -306,14 +306,14 @@ cdef void* _alloc_from_list(Pool* pool, size_t nbytes, size_t* capacity) except?
     return ptr
 
 
-cdef inline Arena* _arena_of(Pool* pool, size_t nbytes) noexcept nogil:
+cdef inline Arena* _arena_for_size(Pool* pool, size_t nbytes) noexcept nogil:
     return &pool.arenas[(nbytes >= MIDDLE_BYTES) + (nbytes >= LARGE_BYTES) + (nbytes >= HUGE_BYTES)]
 
 
 cdef void* _alloc_from_arena(Pool* pool, size_t nbytes, size_t* capacity) noexcept nogil:
     """Return whole pages of host memory from an arena; NULL if memory is exhausted."""
-    cdef size_t rounded = _arena_of(pool, nbytes).size_class_bytes(nbytes)
-    cdef Arena* arena = _arena_of(pool, rounded)
+    cdef size_t rounded = _arena_for_size(pool, nbytes).size_class_bytes(nbytes)
+    cdef Arena* arena = _arena_for_size(pool, rounded)
     cdef uint64_t clock
     cdef void* ptr
     cdef bint due
@@ -406,7 +406,7 @@ cdef void _free_to_list(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
 
 
 cdef void _free_to_arena(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
-    cdef Arena* arena = _arena_of(pool, capacity)
+    cdef Arena* arena = _arena_for_size(pool, capacity)
     cdef void* over = NULL
     cdef size_t cached
     pool.lock.lock()
@@ -537,7 +537,7 @@ def empty_cache(ctx):
         _release_cached_memory(pool)
 
 
-def on_empty_cache(release):
+def call_on_empty_cache(release):
     """Register a function that empty_cache calls, on the thread that calls empty_cache."""
     _releasers.append(release)
 

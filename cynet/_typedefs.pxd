@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t
 cdef enum:
     MAX_NDIM = 8  # maximum number of axes, so that a TBlob has a fixed size
 
-cdef enum DType:
+cdef enum DType:  # codes of element types
     kFloat32 = 0
     kFloat64 = 1
     kFloat16 = 2
@@ -19,19 +19,19 @@ cdef enum DType:
     kBool = 7
     kBfloat16 = 12
 
-cdef enum OpReq:
+cdef enum OpReq:  # how an operator writes an output
     kNullOp = 0        # write nothing
     kWriteTo = 1       # overwrite the output
     kWriteInplace = 2  # overwrite an input: output and input share memory
     kAddTo = 3         # add to the output
 
-cdef enum DeviceType:
+cdef enum DeviceType:  # codes of devices
     kCPU = 1
     kGPU = 2
     kCPUPinned = 3
     kCPUShared = 5
 
-cdef struct TBlob:
+cdef struct TBlob:  # a contiguous tensor in memory of somebody else
     # A contiguous (row-major) tensor; the memory belongs to someone else. data == NULL: not given.
     void* data
     int64_t shape[8]
@@ -41,7 +41,7 @@ cdef struct TBlob:
     int dev_type  # DeviceType
     int dev_id
 
-cdef struct RunContext:
+cdef struct RunContext:  # device and stream of a function that the engine runs
     # The device where a function pushed to the engine runs; valid while the function runs.
     int dev_type
     int dev_id

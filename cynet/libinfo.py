@@ -123,7 +123,7 @@ def explain_missing_name(path, name, known=()):
     return f"{spoken} has no attribute '{name[:200]}'{name_hint(path, name, known)}"
 
 
-class _MissingNameError(NotFoundError):
+class _MissingNameError(NotFoundError):  # names similar ones
     """The error for a missing name; similar names are searched when its text is read."""
 
     def __init__(self, path, name, module):
@@ -135,7 +135,7 @@ class _MissingNameError(NotFoundError):
         return explain_missing_name(*self.args, known)
 
 
-class MissingName:
+class MissingName:  # descriptor: access raises an error
     """Descriptor of an attribute that only MXNet's class has: its access raises an error."""
 
     def __init__(self, path, name):

@@ -258,7 +258,7 @@ class MultiFactorScheduler(LRScheduler):
 
 
 @guarded
-class _Decay(LRScheduler):
+class _Decay(LRScheduler):  # base of schedulers that fall to `final_lr`
     """A rate that falls from `base_lr` to `final_lr` along a curve over `max_update` updates."""
 
     serialized_fields = {

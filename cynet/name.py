@@ -13,7 +13,7 @@ __all__ = ["NameManager", "Prefix"]
 _local = threading.local()  # value: the innermost NameManager of this thread
 
 
-class _CurrentName(type):
+class _CurrentName(type):  # metaclass: `current`, a value per thread
     """Metaclass of NameManager: gives it the attribute ``current``, a value per thread."""
 
     @property

@@ -81,14 +81,14 @@ class Registry:
         if owner is not None and owner not in sys.modules:
             importlib.import_module(owner)
 
-    def _import_all(self) -> None:
+    def _import_pending_modules(self) -> None:
         for owner in {*self._later.values()}:
             importlib.import_module(owner)
 
     @property
     def table(self) -> MappingProxyType[str, Any]:
         """A dict of all registered names -> objects, which shows later registrations too."""
-        self._import_all()
+        self._import_pending_modules()
         return MappingProxyType(self._table)
 
     def remove(self, name: str) -> None:
@@ -128,7 +128,7 @@ class Registry:
 
     def items(self) -> ItemsView[str, Any]:
         """Return pairs (name, object), with aliases."""
-        self._import_all()
+        self._import_pending_modules()
         return self._table.items()
 
     def loaded_items(self) -> ItemsView[str, Any]:

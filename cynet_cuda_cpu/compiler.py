@@ -81,13 +81,13 @@ def _compiler_identity():
         for each in (text, *included_headers(text, [path.parent, INCLUDE_FOLDER, KERNELS], seen)):
             headers.update(each.encode())
     native = (
-        _command_output([*command, "-Q", "--help=target", *_native_flags()]) or platform.processor()
+        _command_output([*command, "-Q", "--help=target", *_cpu_flags()]) or platform.processor()
     )
     parts = shlex.join(command), version, headers.hexdigest(), native, platform.machine()
     return "\n".join(parts)
 
 
-def _native_flags():
+def _cpu_flags():
     # an object runs where it was compiled: its cache key has the processor
     return ["-march=native"] if platform.machine() in ("x86_64", "AMD64") else ["-mcpu=native"]
 
@@ -119,7 +119,7 @@ def _compiler_flags(checked):
     if _is_clang():
         flags = [f for f in flags if f not in ("-fno-gnu-unique", "-ftrack-macro-expansion=0")]
     if not checked:
-        return [*flags, "-O3", "-g1", *_native_flags()]
+        return [*flags, "-O3", "-g1", *_cpu_flags()]
     if _is_clang():
         raise KernelError("the checking mode of CUDA kernels on mx.cpu() needs g++, not clang++")
     return [

@@ -29,7 +29,7 @@ cdef extern from *:
 
 BFLOAT16 = "cynet::bfloat16"  # C++ type of bfloat16
 
-cdef struct LoadedEntry:
+cdef struct LoadedEntry:  # a kernel and its last failure
     EntryFn function
     int index
     char failure[FAILURE_BYTES]  # message of the last launch that failed
@@ -101,7 +101,7 @@ cdef class LoadedKernel:
         return self.kernel.error(Failure.from_buffer_copy(self.loaded.failure[:FAILURE_BYTES]))
 
 
-class HostMemory:
+class HostMemory:  # bytes in host memory
     """Bytes in host memory: `address`, `nbytes`."""
 
     def __init__(self, data):
@@ -111,7 +111,7 @@ class HostMemory:
         self.address, self.nbytes = self.memory.data_ptr, len(data)
 
 
-class EmulatedDevice(Device):
+class EmulatedDevice(Device):  # runs CUDA kernels on the CPU
     """Kernels of ``cuda/kernels/`` in the emulator, on arrays in host memory.
 
     Parameters

@@ -34,7 +34,7 @@ _TYPE_NAMES = {  # type character -> C type
 }
 
 
-class KernelParameter(NamedTuple):
+class KernelParameter(NamedTuple):  # parameter of a compiled kernel
     """One argument of a kernel."""
 
     is_pointer: bool
@@ -45,11 +45,11 @@ class KernelParameter(NamedTuple):
         return _TYPE_NAMES[self.code] + (" *" if self.is_pointer else "")
 
 
-class _ParameterStruct(ctypes.Structure):
+class _ParameterStruct(ctypes.Structure):  # ParamInfo of cynet_launch.h
     _fields_ = [("kind", ctypes.c_char), ("code", ctypes.c_char), ("size", ctypes.c_uint16)]
 
 
-class _KernelEntry(ctypes.Structure):
+class _KernelEntry(ctypes.Structure):  # Entry of cynet_launch.h
     _fields_ = [
         ("name", ctypes.c_char_p),
         ("once", ctypes.c_void_p),
@@ -59,7 +59,7 @@ class _KernelEntry(ctypes.Structure):
     ]
 
 
-class Failure(ctypes.Structure):
+class Failure(ctypes.Structure):  # error of a launch
     """The error of a launch (cynet_threads.h)."""
 
     _fields_ = [
@@ -77,7 +77,7 @@ class Failure(ctypes.Structure):
     ]
 
 
-class LaunchRequest(ctypes.Structure):
+class LaunchRequest(ctypes.Structure):  # Launch of cynet_launch.h
     """The request to cynet_launch (cynet_launch.h)."""
 
     _fields_ = [
@@ -135,7 +135,7 @@ class EmulatedModule:
             ):
                 raise KernelError(f"{title}: kernel {kernel.name} must return void")
         kernel_kinds = {name: int(self.source.synchronises(name)) for name in names}
-        whole = _source_with_table(self.source.rewritten_text(), title, kernel_kinds)
+        whole = _source_with_kernel_table(self.source.rewritten_text(), title, kernel_kinds)
         build = functools.partial(
             compile_object, whole, self.quoted, title, options, checked, self.source.headers
         )
@@ -262,13 +262,13 @@ class EmulatedKernel:
         if failure.thread[0] != _UNKNOWN_THREAD_INDEX:
             where += f", thread {tuple(failure.thread)}"
         text = failure.text.decode(errors="replace")
-        what = _FAILURE_TEXTS[failure.kind](failure, text, _argument_name(failure.argument, names))
+        what = _FAILURE_TEXTS[failure.kind](failure, text, _argument_text(failure.argument, names))
         place = f"{'near ' if near else ''}line {line}" if line else "an unknown line"
         quoted = f"\n      {self.module.source_line(line)}" if line else ""
         return KernelError(f"kernel {name or self.name}, {place}, {where}: {what}{quoted}")
 
 
-def _source_with_table(text, title, kernel_kinds):
+def _source_with_kernel_table(text, title, kernel_kinds):
     """Return the text to compile: the user's source, and a table with an entry for each kernel."""
     rows = [
         f'#line 1 "kernel {name}"\nstatic constexpr auto cynet_row_{i} = '
@@ -288,13 +288,13 @@ def _load_library(path, build):
         return ctypes.CDLL(str(build()))
 
 
-def _argument_name(index, names):
+def _argument_text(index, names):
     if index < 0:
         return None
     return f"argument {index + 1}" + (f" ({names[index]})" if names else "")
 
 
-def _bounds_message(failure, text, argument):
+def _out_of_bounds_message(failure, text, argument):
     target = argument or text
     end = failure.offset - failure.size
     if failure.offset < 0:
@@ -327,7 +327,7 @@ _FAILURE_TEXTS = {  # kind of a Failure -> function for its message
     3: lambda f, text, _: f"a warp function with a wrong mask: {text}",
     4: lambda f, text, _: "__trap() was called",
     5: lambda f, text, _: f"assertion failed: {text}",
-    6: _bounds_message,
+    6: _out_of_bounds_message,
     7: lambda f, text, _: f"index {f.offset} is outside of the array, {text}",
     9: lambda f, text, _: (
         "it waits for other threads, which could not be seen in the source: name the function "

@@ -14,7 +14,7 @@ from cynet.cuda.sources import blank_comments, spaces_for_match
 SYNCHRONISING_CALL = re.compile(  # calls that wait for other threads
     r"__sync(threads|warp)|__(shfl|ballot|any|all|match|reduce)_|__activemask|__trap|\bassert\b"
 )
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")  # C++ name
 _DYNAMIC_SHARED = re.compile(  # an array of dynamic shared memory
     r"\bextern\s+__shared__\s+(?:(?:__align__|alignas)\s*\([^()]*\)\s*)?"
     r"([\w:<>,\s\*]*?[\w>\*])\s*(?<![\w])([A-Za-z_]\w*)\s*\[\s*\]\s*;"
@@ -25,7 +25,7 @@ _SHARED_VARIABLE = re.compile(r"(?<!\bextern )\b__shared__\s+([^;{}()=]+);")  # 
 _STATIC_SHARED = re.compile(r"\b(static\s+__shared__|__shared__\s+static)\b")  # both words
 
 
-class FunctionDefinition(NamedTuple):
+class FunctionDefinition(NamedTuple):  # position and kind of a function
     """A function definition: its position and its kind."""
 
     name: str  # name of the kernel with its namespaces
@@ -54,7 +54,7 @@ class CudaSource:
         self.text = text
         self.exports = exports
         self.blank = blank_comments(text)
-        self._code = _without_directives(self.blank)
+        self._code = _blank_directives(self.blank)
         self.functions = list(_function_definitions(self._code))
         self.kernels, self.templates = {}, set()
         for each in self.functions:
@@ -85,12 +85,12 @@ class CudaSource:
     def rewritten_text(self):
         """The text for the host compiler: dynamic shared arrays have become pointers."""
         out, at = [], 0
-        for begin, end, new in sorted(self._source_edits(), key=lambda edit: edit[0]):
+        for begin, end, new in sorted(self._list_source_edits(), key=lambda edit: edit[0]):
             out += [self.text[at:begin], new]
             at = end
         return "".join(out) + self.text[at:]
 
-    def _source_edits(self):
+    def _list_source_edits(self):
         edits, outside = [], []
         for match in _DYNAMIC_SHARED.finditer(self.blank):
             kind, name = match.groups()
@@ -121,7 +121,7 @@ class CudaSource:
         function."""
         bodies = []
         for text in texts:
-            for each in _function_definitions(_without_directives(text)):
+            for each in _function_definitions(_blank_directives(text)):
                 bodies.append((_unqualified_name(each.name), text[each.begin : each.end]))
             for match in _DEFINE_PATTERN.finditer(text):
                 bodies.append((match[1], match[2]))
@@ -156,7 +156,7 @@ def _unqualified_name(name):
     return name.rpartition("::")[2]
 
 
-def _without_directives(text):
+def _blank_directives(text):
     """Replace preprocessor lines by spaces, since their braces need not balance."""
     return re.sub(r"^[ \t]*#(?:\\\n|.)*", spaces_for_match, text, flags=re.M)
 

@@ -11,7 +11,7 @@ from .._ndarray cimport NDArrayBase
 
 # A part of an array: its shape, its strides and its offset from the array's first element, in
 # elements.
-cdef struct Region:
+cdef struct Region:  # a part of an array
     int ndim
     int64_t offset
     int64_t shape[16]
@@ -28,5 +28,5 @@ cdef int copy_from_host(NDArrayBase dst, const Region* to, const void* src, int 
                         const int64_t* src_stride) except -1
 # Push a copy of the rows of `array` at the indices `rows`, of nbytes each, into `picked`; with
 # `scatter` from `picked` into them: the last of equal indices counts, and `picked` may be one row.
-cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, int64_t n,
+cdef int copy_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, int64_t n,
                    int64_t nbytes, bint scatter) except -1

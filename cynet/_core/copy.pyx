@@ -495,7 +495,7 @@ cdef int copy_from_host(NDArrayBase dst, const Region* to, const void* src, int 
 
 
 # --- rows by index --------------------------------------------------------------------------------
-cdef struct RowCopyTask:
+cdef struct RowCopyTask:  # a copy of rows out of an array, or back into it
     char* array     # the indexed array's memory
     char* picked_rows   # the picked rows, `step` bytes apart
     Chunk* target
@@ -536,7 +536,7 @@ cdef int _run_row_copy_kernel(void* arg, RunContext* run_ctx) except -1 nogil:
     return 0
 
 
-cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, int64_t n,
+cdef int copy_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, int64_t n,
                    int64_t nbytes, bint scatter) except -1:
     cdef RowCopyTask* task
     cdef NDArrayBase row_indices = None

@@ -4,7 +4,7 @@ A face stands between the calls that users write and the operators of the regist
 knows its face; what is computed from the array belongs to the same one.
 """
 
-cdef class Face:
+cdef class Face:  # rules of a family of array functions, as mx.nd
     cdef readonly str name
     cdef readonly object array_class  # Python class of the face's arrays
     # One OpSlot for each arithmetic operator of Python (ndarray/_arithmetic.pyx).
@@ -16,7 +16,7 @@ cdef class Face:
     cdef object scalars               # True, or a function that returns a bool
 
     # Return whether a result without axes has the shape (); otherwise its shape is (1,).
-    cdef bint has_scalars(self) except -1
+    cdef bint has_0d_results(self) except -1
 
 # The face of mx.nd: arrays of MXNet as they were before NumPy's semantics.
 cdef Face ND

@@ -4,7 +4,7 @@ from ..base.errors import ArgumentTypeError, shown
 from ..base.np_shape import is_np_shape
 
 
-cdef class Face:
+cdef class Face:  # rules of a family of array functions, as mx.nd
     """The rules of a family of array functions, as ``mx.nd``.
 
     name (str): What an error calls it, as ``"mx.nd"``.
@@ -35,9 +35,9 @@ cdef class Face:
     @property
     def no_axes(self):
         """Return the shape of a result without axes: () or (1,)."""
-        return () if self.has_scalars() else (1,)
+        return () if self.has_0d_results() else (1,)
 
-    cdef bint has_scalars(self) except -1:
+    cdef bint has_0d_results(self) except -1:
         return True if self.scalars is True else self.scalars()
 
     def __repr__(self):

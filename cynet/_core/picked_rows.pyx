@@ -12,12 +12,12 @@ from .._typedefs cimport MAX_NDIM, RunContext, dtype_size
 from ..engine.inline cimport INLINE_COPY_BYTES, INLINE_PASS_BYTES
 from ..kernels.movement.marked_rows cimport count_marked, gather_marked, mark_block_count
 from ..kernels.movement.strided_copy cimport copy_gather
-from ..kernels.parallel cimport threads_awake, threads_for
+from ..kernels.parallel cimport threads_if_awake, threads_for
 
 from ..base.errors import OutOfMemoryError, ShapeError
 
 
-cdef struct PickTask:
+cdef struct PickTask:  # a copy of the rows that a mask or indices pick
     char* to
     const char* source
     const char* by     # marks, or numbers
@@ -57,7 +57,7 @@ cdef int _run_rows_by_mask(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef PickTask* task = <PickTask*>arg
     cdef int64_t work = task.n + task.total * task.nbytes // 4
     cdef bint serial = run_ctx.worker == 0 and work <= INLINE_COPY_BYTES // 4
-    gather_marked(threads_awake(work) if serial else threads_for(work), task.to, task.source,
+    gather_marked(threads_if_awake(work) if serial else threads_for(work), task.to, task.source,
                   task.by, task.n, task.nbytes, task.starts, task.total)
     task.target.written = True
     return 0

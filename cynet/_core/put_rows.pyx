@@ -11,7 +11,7 @@ from .._typedefs cimport RunContext, dtype_size
 
 from ..base.errors import ArgumentError, OutOfMemoryError
 
-cdef struct PutRowsTask:
+cdef struct PutRowsTask:  # a copy of source rows into given rows of a target
     char* to
     const char* source
     int64_t nbytes  # bytes of a row

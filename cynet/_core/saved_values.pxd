@@ -4,7 +4,7 @@ compared by checksum where code outside of the engine can write to them (DLPack,
 from .._ndarray cimport NDArrayBase
 
 # Change the count of recorded steps that hold arrays for backward; `more` is 1 or -1.
-cdef void count_recorded_step(int more) noexcept
+cdef void add_recorded_steps(int more) noexcept
 # Return the saved values that `array` had after `writes` writes of its variable; None if not saved.
 cdef NDArrayBase find_older_copy(NDArrayBase array, unsigned writes)
 # Drop all saved values and checksums if no recorded step is alive.

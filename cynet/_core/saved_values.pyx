@@ -15,7 +15,7 @@ cdef dict _older_copies = {}    # address: [(write count, copy, view)]
 cdef dict _exposed_checksums = {}  # address: [(write count, checksum, view)]
 
 
-cdef void count_recorded_step(int more) noexcept:
+cdef void add_recorded_steps(int more) noexcept:
     global _n_recorded_steps
     _n_recorded_steps += more
 

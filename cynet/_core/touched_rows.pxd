@@ -10,7 +10,7 @@ from .._ndarray cimport Chunk, NDArrayBase, RowSet
 
 # Return the set of an array's nonzero rows, created on the first call. NULL if the array has no
 # rows, or if another view of the same memory has a set already.
-cdef RowSet* get_row_set(NDArrayBase array) except? NULL
+cdef RowSet* nonzero_row_set(NDArrayBase array) except? NULL
 
 cdef inline bint are_rows_known(Chunk* chunk) noexcept nogil:
     """Return whether every row outside the set is zero. Only a function of the engine that reads or

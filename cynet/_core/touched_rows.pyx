@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from .._typedefs cimport dtype_size
 
 
-cdef RowSet* get_row_set(NDArrayBase array) except? NULL:
+cdef RowSet* nonzero_row_set(NDArrayBase array) except? NULL:
     cdef RowSet* rows = array.chunk.rows.load()
     cdef int64_t length, n = array.blob.shape[0] if array.blob.ndim else 0
     if n == 0 or array.blob.size == 0:

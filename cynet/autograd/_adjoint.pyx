@@ -53,12 +53,12 @@ cdef class AdjointNode(StepNode):
         if not any(partners.values()):
             arrays = [given.get(i) if i in self.wanted else self.inputs_of_call[i]
                       for i in range(n_in)]
-            return self._forward(arrays, self.rule.affine) + [None] * n_in
+            return self._run_operator(arrays, self.rule.affine) + [None] * n_in
         for i, h in given.items():
             keep = partners[i]
             arrays = [h if k == i else self.inputs_of_call[k] if k in keep or
                       k not in partners else None for k in range(n_in)]
-            outs = self._forward(arrays, False)
+            outs = self._run_operator(arrays, False)
             for k in range(n_grads):
                 back[k] = _add_unless_none(back[k], outs[k])
             if keep:
@@ -70,7 +70,7 @@ cdef class AdjointNode(StepNode):
                     back[n_grads + k] = _add_unless_none(back[n_grads + k], parts[k])
         return back
 
-    def _forward(self, arrays, affine):
+    def _run_operator(self, arrays, affine):
         cdef list given = []
         cdef int i
         for i in range(self.call.n_in):

@@ -33,15 +33,15 @@ cdef enum:
 cdef uint64_t _walk_count = 0  # number of walks so far: the last walk's id
 cdef set _running_walks = set()  # ids of the running walks
 cdef list _observers = backward_observers  # functions called at nodes of a backward
-BACKWARD_SPAN = Span("backward", "training")
+BACKWARD_SPAN = Span("backward", "training")  # of a backward pass, in traces
 
-cdef str _NO_LEAF = (
+cdef str _NO_LEAF_TEXT = (
     "backward: none of the arrays that the heads were computed from wants a gradient "
     "(grad_req 'null')")
 
 
 # --- the walk -------------------------------------------------------------------------------------
-cdef class Walk:
+cdef class Walk:  # one backward pass over a graph
     """One backward pass over a graph."""
 
     cdef uint64_t id
@@ -109,7 +109,7 @@ cdef class Walk:
                     node.needed = True
                     break
             if node.needed:
-                node.check_saved()
+                node.check_saved_arrays()
                 node.grads = [None] * node.n_out
         self.order.append(node)
         return 0
@@ -603,7 +603,7 @@ def walk_back(list heads, list grads, bint retain, bint train_mode):
         if walk.wants_gradient(entry):
             break
     else:
-        raise GradientError(_NO_LEAF)
+        raise GradientError(_NO_LEAF_TEXT)
     run_backward(walk, heads, entries, grads, train_mode)
 
 

@@ -52,7 +52,7 @@ def get_symbol(x: NDArray) -> Symbol:
         raise GradientError("get_symbol: the array was not computed while autograd recorded")
     made, counts = {}, [0, 0]
 
-    def variable():
+    def new_var():
         counts[0] += 1
         return Variable(f"var{counts[0] - 1}")
 
@@ -69,20 +69,20 @@ def get_symbol(x: NDArray) -> Symbol:
         if waiting:
             stack.append(waiting[0])
             continue
-        made[node] = variable() if not sources else _convert(node, sources, made, variable, counts)
+        made[node] = new_var() if not sources else _to_symbol(node, sources, made, new_var, counts)
         stack.pop()
     symbol = made[entry[0]]
     return symbol if len(symbol.entries) == 1 else symbol[entry[1]]
 
 
-def _convert(node, sources, made, variable, counts):
+def _to_symbol(node, sources, made, new_var, counts):
     call = node.symbol_call
     if call is None:
         raise GradientError(f"expected an operator, got {node.name}, recorded at {node.location()}")
     inputs = []
     for source in sources:
         if source is None:
-            inputs.append(variable())
+            inputs.append(new_var())
             continue
         symbol = made[source[0]]
         inputs.append(symbol if len(symbol.entries) == 1 else symbol[source[1]])

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..base.errors import ArgumentTypeError, GradientError, ShapeError, shown
 from ..ndarray import NDArray
-from ..ndarray._tape import hook_table
+from ..ndarray._tape import hooks_and_index
 
 _hook_ids = itertools.count()  # numbers of hooks, unique in the process
 
@@ -88,7 +88,7 @@ def register_hook(array, hook):
     """Call `hook` with the gradient of an array in each backward; see `NDArray.register_hook`."""
     handle = HookHandle()
     require_callable(hook)
-    tables, i = hook_table(array)
+    tables, i = hooks_and_index(array)
     handle.attach(tables.setdefault(i, Hooks()), hook)
     return handle
 

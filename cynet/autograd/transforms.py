@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["hessian_vector_product", "jacobian", "jvp", "value_and_grad", "vjp"]
 
 
-def _call_recorded(name, function, inputs, numbers):
+def _call_and_record(name, function, inputs, numbers):
     """Call `function` and record: (result, arrays of the result, graph nodes of the inputs)."""
     inputs, nodes = list(inputs), []
     with record(train_mode=None):
@@ -111,7 +111,7 @@ def value_and_grad(
 
     def value_and_gradients(*inputs):
         single, numbers = _argument_numbers("value_and_grad", argnums, len(inputs))
-        result, outputs, nodes = _call_recorded("value_and_grad", function, inputs, numbers)
+        result, outputs, nodes = _call_and_record("value_and_grad", function, inputs, numbers)
         _check_scalar_output("value_and_grad", outputs)
         grads = _gradients_of(outputs, None, nodes, [inputs[i] for i in numbers])
         return result, grads[0] if single else grads
@@ -142,7 +142,7 @@ def vjp(function: Callable[..., Any], *inputs: NDArray) -> tuple[Any, Callable[.
     >>> [g.asscalar() for g in back(mx.nd.ones(1))]
     [np.float32(3.0), np.float32(2.0)]
     """
-    result, outputs, nodes = _call_recorded("vjp", function, inputs, range(len(inputs)))
+    result, outputs, nodes = _call_and_record("vjp", function, inputs, range(len(inputs)))
 
     def pull_gradients_back(*head_grads):
         heads = _checked_arrays_like("vjp", "gradients", head_grads, outputs)
@@ -156,7 +156,7 @@ def _directional_derivative(name, function, inputs, tangents):
     tangents = _checked_arrays_like(name, "tangents", tangents, inputs)
     create = bool(get_state() & 1)
     with record(train_mode=None):
-        result, outputs, nodes = _call_recorded(name, function, inputs, range(len(inputs)))
+        result, outputs, nodes = _call_and_record(name, function, inputs, range(len(inputs)))
         aliases = [make_alias(zeros_like(each)) for each in outputs]
         grads = _gradients_of(outputs, [a for a, _ in aliases], nodes, inputs, create=True)
     found = _gradients_of(grads, tangents, [node for _, node in aliases], outputs, create=create)
@@ -229,7 +229,7 @@ def jacobian(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> 
 
     def compute_jacobian(*inputs):
         single, numbers = _argument_numbers("jacobian", argnums, len(inputs))
-        _, outputs, nodes = _call_recorded("jacobian", function, inputs, numbers)
+        _, outputs, nodes = _call_and_record("jacobian", function, inputs, numbers)
         if len(outputs) != 1:
             raise ArgumentError(f"jacobian: the function gave {len(outputs)} arrays, expected one")
         output, likes = outputs[0], [inputs[i] for i in numbers]
@@ -283,7 +283,7 @@ def hessian_vector_product(
     vectors = _checked_arrays_like("hessian_vector_product", "vectors", vectors, inputs)
     create = bool(get_state() & 1)
     with record(train_mode=None):
-        _, outputs, nodes = _call_recorded(
+        _, outputs, nodes = _call_and_record(
             "hessian_vector_product", function, inputs, range(len(inputs))
         )
         _check_scalar_output("hessian_vector_product", outputs)

@@ -27,7 +27,7 @@ _EXTRAS_OF_PACKAGE = {
     "wandb": "track",
 }
 # package -> its module, where the names differ
-_IMPORT_NAMES = {
+_PIP_NAMES = {
     "cv2": "opencv-python-headless",
     "mlflow": "mlflow-skinny",
     "ray": "ray[tune]",
@@ -37,7 +37,7 @@ _IMPORT_NAMES = {
 
 def optional_packages() -> list[str]:
     """Return the sorted names of the optional packages."""
-    return sorted((_IMPORT_NAMES.get(name, name) for name in _EXTRAS_OF_PACKAGE), key=str.lower)
+    return sorted((_PIP_NAMES.get(name, name) for name in _EXTRAS_OF_PACKAGE), key=str.lower)
 
 
 def optional(name: str, purpose: str) -> Any:
@@ -50,7 +50,7 @@ def optional(name: str, purpose: str) -> Any:
     Raises CynetError when the package is not installed.
     """
     package = name.partition(".")[0]
-    extra, package = _EXTRAS_OF_PACKAGE[package], _IMPORT_NAMES.get(package, package)
+    extra, package = _EXTRAS_OF_PACKAGE[package], _PIP_NAMES.get(package, package)
     try:
         return importlib.import_module(name)
     except ImportError as error:

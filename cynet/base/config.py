@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Setting(NamedTuple):
+class Setting(NamedTuple):  # an environment variable
     """One environment variable: its name, parser, default and meaning."""
 
     name: str
@@ -303,7 +303,7 @@ _SETTINGS = {
 }
 
 
-_MXNET_NAMES = {
+_MXNET_NAMES = {  # setting -> its variable in MXNet
     "CYNET_BACKWARD_DO_MIRROR": "MXNET_BACKWARD_DO_MIRROR",
     "CYNET_CUDNN_AUTOTUNE": "MXNET_CUDNN_AUTOTUNE_DEFAULT",
     "CYNET_GLUON_REPO": "MXNET_GLUON_REPO",

@@ -7,7 +7,7 @@ import numpy as np
 from .errors import ArgumentTypeError, shown
 
 # NumPy has no bfloat16: this is MXNet's dtype for it, whose elements are the bits
-BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
+BFLOAT16 = np.dtype([("bfloat16", np.uint16)])  # the 16 bits of each value
 # MXNet's type flag, as in .params files and _typedefs.pxd -> name; FLAGS is the inverse
 NAMES = {  # type flag -> name of the dtype
     0: "float32",
@@ -20,7 +20,7 @@ NAMES = {  # type flag -> name of the dtype
     7: "bool",
     12: "bfloat16",
 }
-FLAGS = {name: flag for flag, name in NAMES.items()}
+FLAGS = {name: flag for flag, name in NAMES.items()}  # name -> type flag
 DTYPES: dict[int, Any] = {  # type flag -> NumPy's dtype
     flag: BFLOAT16 if name == "bfloat16" else np.dtype(name) for flag, name in NAMES.items()
 }

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # cynet's folder
 MAX_SHOWN = 200  # characters of a value in a message
 _MAX_TEXT_CHARS = 4000  # maximum length of an annotated error's text
 _MAX_ANNOTATIONS = 4  # maximum number of annotations of one error
@@ -278,7 +278,7 @@ class _AnnotatedError:
 
 
 _ExceptionGroup = getattr(builtins, "BaseExceptionGroup", None)  # None in Python 3.10
-_MEMBER_TYPES = (types.MemberDescriptorType, types.GetSetDescriptorType)
+_MEMBER_TYPES = (types.MemberDescriptorType, types.GetSetDescriptorType)  # C fields, slots
 # class of an error -> its annotated class
 _annotated_classes: weakref.WeakValueDictionary[type, Any] = weakref.WeakValueDictionary()
 
@@ -297,7 +297,7 @@ def _extra_attributes(error: BaseException) -> dict[str, Any]:
     return found
 
 
-def _collect_names(names: dict[str, Any], space: dict[str, Any]) -> None:
+def _add_class_names(names: dict[str, Any], space: dict[str, Any]) -> None:
     space.update(names)
 
 
@@ -320,7 +320,7 @@ def _annotated_class(kind: type) -> Any:
                 found = types.new_class(
                     kind.__name__,
                     (_AnnotatedError, *bases),
-                    exec_body=functools.partial(_collect_names, names),
+                    exec_body=functools.partial(_add_class_names, names),
                 )
             except (MemoryError, RecursionError):  # can be raised when memory or stack is short
                 raise

@@ -46,7 +46,7 @@ _ERROR_CLASS_OF_EXCEPTION = (
     ((TypeError, AttributeError), ArgumentTypeError),
     ((ValueError, re.error), ArgumentError),
 )
-_SPECIAL_METHODS = (
+_SPECIAL_METHODS = (  # the special methods that are guarded
     *("__init__", "__new__", "__call__", "__getitem__", "__setitem__", "__delitem__"),
     *("__contains__", "__enter__", "__exit__", "__len__", "__iter__", "__next__"),
 )
@@ -57,11 +57,11 @@ PER_BATCH_METHODS = (
     *("__next__", "__iter__"),
 )
 _PACKAGE = __name__.partition(".")[0]
-_OWN_PACKAGES = {_PACKAGE, "numpy", *sys.stdlib_module_names}
+_OWN_PACKAGES = {_PACKAGE, "numpy", *sys.stdlib_module_names}  # not the user's code
 _OWN_PACKAGES -= {"__main__"}
-_PARAMETER_PATTERN = re.compile(r"^[ ]*(\w[\w, *]*) : (.+)$", re.M)
+_PARAMETER_PATTERN = re.compile(r"^[ ]*(\w[\w, *]*) : (.+)$", re.M)  # in a docstring
 _UNEXPECTED_PATTERN = re.compile(r"unexpected keyword argument '(\w+)'")
-_MISSING_PATTERN = re.compile(r"missing \d+ required")
+_MISSING_PATTERN = re.compile(r"missing \d+ required")  # error text of a call
 _MAX_MESSAGE_CHARS = 1000  # characters of a message
 
 

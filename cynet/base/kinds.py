@@ -29,7 +29,7 @@ _MAX_FLOAT = np.finfo(np.float64).max.item()  # largest finite float
 _PLAIN_TYPES = (bool, int, float, str, type(None))  # types of values that settings may have
 
 
-class Kind(NamedTuple):
+class Kind(NamedTuple):  # test of a setting's value, and its description
     """A test of a value, and a description of the values that pass it."""
 
     fits: Callable[[Any], bool]
@@ -68,7 +68,7 @@ def word(*words: str) -> Kind:
     )
 
 
-FLAG = Kind(lambda value: isinstance(value, bool), "True or False")
+FLAG = Kind(lambda value: isinstance(value, bool), "True or False")  # Kind of a bool
 
 
 def check_flag(where: str, name: str, value: Any) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 # called for each step after a forward or backward of an executor
-executor_observers: list[Callable[..., Any]] = []
+executor_observers: list[Callable[..., Any]] = []  # called per step, after a pass
 # called for each recorded call in backward
-backward_observers: list[Callable[..., Any]] = []
+backward_observers: list[Callable[..., Any]] = []  # called per recorded call, in backward
 
 
 def set_observer(observers: list[Callable[..., Any]], function: Callable[..., Any] | None) -> None:

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from .errors import ArgumentTypeError, shown
 
-_NDARRAY_HINTS = {
+_NDARRAY_HINTS = {  # name in another library -> what to write here
     "add_": "x += y",
     "bool": "x != 0",
     "byte": "x.astype('uint8')",
@@ -56,7 +56,7 @@ _NDARRAY_HINTS = {
     "view_as": "x.reshape_like(y)",
     "zero_": "x[:] = 0",
 }
-_BLOCK_HINTS = {
+_BLOCK_HINTS = {  # method of another library -> what to write here
     "add_module": "net.register_child(block)",
     "children": "net._children.values()",
     "compile": "gluon.Trainer and a loop, or mx.mod.Module(net(mx.sym.var('data'))).fit",
@@ -81,7 +81,7 @@ _BLOCK_HINTS = {
     "trainable_weights": "net.collect_params()",
     "zero_grad": "net.collect_params().zero_grad(), where grad_req is 'add'",
 }
-_LAYER_HINTS = {
+_LAYER_HINTS = {  # layer of another library -> the layer here
     "AdaptiveAvgPool2d": "nn.GlobalAvgPool2D, mx.nd.contrib.AdaptiveAvgPooling2D",
     "AvgPool1d": "nn.AvgPool1D",
     "AvgPool2d": "nn.AvgPool2D",
@@ -123,7 +123,7 @@ _LAYER_HINTS = {
     "spectral_norm": "nn.SpectralNorm(net)",
     "weight_norm": "nn.WeightNorm(net)",
 }
-_ARRAY_FUNCTION_HINTS = {
+_ARRAY_FUNCTION_HINTS = {  # function of another library -> the function here
     "Tensor": "mx.nd.NDArray",
     "amax": "mx.nd.max",
     "amin": "mx.nd.min",
@@ -153,7 +153,7 @@ _ARRAY_FUNCTION_HINTS = {
     "unsqueeze": "mx.nd.expand_dims",
     "vstack": "mx.nd.concat(x, y, dim=0)",
 }
-OTHER_NAMES = {
+OTHER_NAMES = {  # module -> {name in another library: hint}
     "mx": {
         **_ARRAY_FUNCTION_HINTS,
         "DataLoader": "mx.gluon.data.DataLoader",
@@ -340,7 +340,7 @@ _KEYWORD_HINTS: dict[str, list[str | tuple[str, str]]] = {
     "y": ["label"],
 }
 _MAX_NAME_CHARS = 60  # longest name that gets a hint
-OTHER_KEYWORDS = {
+OTHER_KEYWORDS = {  # keyword -> [(parameter, hint)]
     name: [each if isinstance(each, tuple) else (each, each) for each in others]
     for name, others in _KEYWORD_HINTS.items()
 }

@@ -38,7 +38,7 @@ class ReprMixin:
     def _repr_html_(self) -> str:
         settings = self._repr_pairs()
         if settings is None or type(self).__repr__ is not ReprMixin.__repr__:
-            return preformatted(repr(self))
+            return preformatted_html(repr(self))
         rows = [(f"<b>{escape_html(name)}</b>", escape_html(value)) for name, value in settings]
         return html_table(type(self).__name__, rows)
 
@@ -82,10 +82,10 @@ def escape_html(text: object) -> str:
     return escape(str(text))
 
 
-def preformatted(text: object) -> str:
-    """Return a text of several lines as preformatted HTML.
+def preformatted_html(text: object) -> str:
+    """Return a text of several lines as preformatted_html HTML.
 
-    >>> preformatted("a < b")
+    >>> preformatted_html("a < b")
     '<pre>a &lt; b</pre>'
     """
     return f"<pre>{escape_html(text)}</pre>"
@@ -106,7 +106,7 @@ def html_of_array(array: Any) -> str:
     """Return an array as HTML: one or two axes as a table, which omits the middle of large arrays;
     more axes as NumPy prints them."""
     if array.stype != "default" or not 1 <= array.ndim <= 2 or 0 in array.shape:
-        return preformatted(repr(array).strip("\n"))
+        return preformatted_html(repr(array).strip("\n"))
     values = array.asnumpy()
     values = values.reshape(1, -1) if array.ndim == 1 else values
     rows = []

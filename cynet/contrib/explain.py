@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Importance", "grad_cam", "integrated_gradients", "permutation_importance", "saliency"]
 
 
-def _check_input(where, net, x):
+def _checked_input_array(where, net, x):
     if not isinstance(net, Block):
         raise ArgumentTypeError(f"{where} takes a Block, got {shown(net)}")
     return x if isinstance(x, nd.NDArray) else nd.array(x)
@@ -97,7 +97,7 @@ def saliency(net: Block, x: ArrayLike, target: Any = None) -> NDArray:
     array([[ 1.,  2.,  3.],
            [-1.,  0.,  0.]], dtype=float32)
     """
-    return _input_gradient("saliency", net, _check_input("saliency", net, x), target)
+    return _input_gradient("saliency", net, _checked_input_array("saliency", net, x), target)
 
 
 @guarded
@@ -135,7 +135,7 @@ def integrated_gradients(
     array([[ 3., -1.]], dtype=float32)
     """
     where = "integrated_gradients"
-    x, steps = _check_input(where, net, x), to_count(f"{where}: steps", steps)
+    x, steps = _checked_input_array(where, net, x), to_count(f"{where}: steps", steps)
     begin = baseline.asnumpy() if hasattr(baseline, "asnumpy") else np.asarray(baseline, "float32")
     try:
         begin = nd.array(np.broadcast_to(begin, x.shape), ctx=x.context, dtype=x.dtype)
@@ -191,7 +191,7 @@ def grad_cam(net: Block, x: ArrayLike, layer: Block, target: Any = None) -> NDAr
     array([[[0. , 0.5],
             [0. , 1. ]]], dtype=float32)
     """
-    x = _check_input("grad_cam", net, x)
+    x = _checked_input_array("grad_cam", net, x)
     if not isinstance(layer, Block):
         raise ArgumentTypeError(f"grad_cam: layer is a Block, got {shown(layer)}")
     maps: list[NDArray] = []
@@ -242,7 +242,7 @@ def _disable_hybridization(net):
     return found
 
 
-class Importance(NamedTuple):
+class Importance(NamedTuple):  # of the columns of a table for a score
     """Result of `permutation_importance`: how much of the score depends on each column.
 
     Parameters

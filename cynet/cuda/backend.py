@@ -97,7 +97,7 @@ class _current_context:
         self.context.pop()
 
 
-class DeviceMemory(Backend):
+class DeviceMemory(Backend):  # allocator of GPU memory
     """Memory of GPUs: pycuda's allocations."""
 
     def __init__(self):
@@ -125,7 +125,7 @@ class DeviceMemory(Backend):
         driver.synchronize(dev_id)
 
 
-class PinnedMemory(Backend):
+class PinnedMemory(Backend):  # allocator of page-locked host memory
     """Host memory that every GPU copies from and to at full speed."""
 
     def __init__(self):
@@ -202,7 +202,7 @@ class Kernel:
         return sizes
 
 
-class UploadedMemory:
+class UploadedMemory:  # a buffer in a GPU's memory
     """A buffer in a GPU's memory, freed with this object: ``address``, ``nbytes``."""
 
     def __init__(self, device_id, data):
@@ -214,7 +214,7 @@ class UploadedMemory:
         copy_to_gpu(device_id, self.address, data)
 
 
-class GPU(device.Device):
+class GPU(device.Device):  # compiles and loads kernels for one GPU
     """The Device of a GPU, which operators use (device.py)."""
 
     launch_address = driver.launch_address()

@@ -4,7 +4,7 @@ from ..base.errors import CynetError
 from ..context import load_gpu_backend
 
 
-class Device:
+class Device:  # base class: gives operators their GPU kernels
     """A device that GPU forms of operators are built for; a backend subclasses it.
 
     name (str): What messages call it.

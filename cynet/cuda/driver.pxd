@@ -11,7 +11,7 @@ cdef enum:
     MAX_DEVICES = 64  # maximum number of devices, as in storage/pools.pxd
 
 # The driver's functions: a member for each name of driver.pyx's _FUNCTION_NAMES, in that order.
-cdef struct Driver:
+cdef struct Driver:  # functions of the CUDA driver
     int (*set_current)(void* context) noexcept nogil
     int (*error_name)(int code, const char** text) noexcept nogil
     int (*error_string)(int code, const char** text) noexcept nogil
@@ -42,7 +42,7 @@ cdef struct Driver:
     int (*graph_destroy)(void* graph) noexcept nogil
     int (*executable_destroy)(void* executable) noexcept nogil
 
-cdef struct OpenGpu:
+cdef struct OpenGpu:  # context and streams of an opened GPU
     void* context
     void* stream       # computes
     void* in_stream    # copies from the host

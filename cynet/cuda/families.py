@@ -12,11 +12,11 @@ from ..kernels.table import functors, reducers, update_rules
 KERNEL_FOLDER = Path(__file__).parent / "kernels"  # folder of the .cu files
 TABLE_FOLDER = Path(__file__).parent.parent / "kernels"  # folder of headers shared with the CPU
 NARROW_FLOATS = ("cynet::half", "cynet::bfloat16")  # computed in float
-FLOATS = ("float", "double", *NARROW_FLOATS)
-INTEGERS = ("unsigned char", "signed char", "int", "long long")
-NUMBERS = FLOATS + INTEGERS
+FLOATS = ("float", "double", *NARROW_FLOATS)  # C++ types of elements
+INTEGERS = ("unsigned char", "signed char", "int", "long long")  # C++ types of elements
+NUMBERS = FLOATS + INTEGERS  # C++ types of elements
 ANY_TYPE = (*NUMBERS, "bool")
-NARROW_TYPES = (*NARROW_FLOATS, "unsigned char", "signed char")
+NARROW_TYPES = (*NARROW_FLOATS, "unsigned char", "signed char")  # C++ types of elements
 
 
 # source -> (templates, the types each of them has instances for)

@@ -24,7 +24,7 @@ cdef extern from *:
     """
     void* _random_base "cynet_random_base"
 
-cdef enum Action:
+cdef enum Action:  # what a run of a Recording does
     kPlain = 0     # run the function on the computing stream
     kWarm = 1      # run the function on the side stream
     kRecord = 2    # record the function on the side stream; the GPU runs nothing yet

@@ -6,7 +6,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError
 from ..base.kinds import to_index
 
 
-class Limits(NamedTuple):
+class Limits(NamedTuple):  # of kernel launches
     """The launch limits of a device; the defaults are those of all current GPUs."""
 
     threads: int = 1024  # maximum number of threads of a block

@@ -35,7 +35,7 @@ cdef enum:
     UPLOAD_BUFFERS = 2  # number of upload buffers of a GPU
     MAX_UPLOAD_BYTES = 1 << 28  # larger copies use no buffer
 
-cdef struct StagingBuffer:
+cdef struct StagingBuffer:  # pinned and GPU memory for one piece of a copy
     bint taken
     bint used        # `done` has been recorded
     Handle pinned
@@ -43,13 +43,13 @@ cdef struct StagingBuffer:
     void* done       # event: the last copy is done
     void* arrived    # event: the bytes are in `on_gpu`
 
-cdef struct UploadBuffer:
+cdef struct UploadBuffer:  # GPU memory that an upload passes through
     bint taken
     Handle memory    # memory on the GPU
     void* arrived    # event: the bytes are there
     void* left       # event: the bytes have been copied to their target
 
-cdef struct GpuJob:
+cdef struct GpuJob:  # a copy to the host or a callback, after an event
     GpuJob* next
     const void* source  # NULL: nothing to copy
     size_t nbytes
@@ -114,7 +114,7 @@ cdef StagingBuffer* _take_staging_buffer(int dev_id) except NULL nogil:
         state.guard.unlock()
         if found == NULL:
             thread_yield()
-    if _prepare_quietly(dev_id, found) == -1:
+    if _try_prepare_staging(dev_id, found) == -1:
         _free_staging_buffer(dev_id, found)
         return NULL
     return found
@@ -134,7 +134,7 @@ cdef int _prepare_staging(int dev_id, StagingBuffer* piece) except -1 nogil:
     return 0
 
 
-cdef inline int _prepare_quietly(int dev_id, StagingBuffer* piece) noexcept nogil:
+cdef inline int _try_prepare_staging(int dev_id, StagingBuffer* piece) noexcept nogil:
     # The cast keeps the pending exception pending.
     return (<int (*)(int, StagingBuffer*) noexcept nogil>_prepare_staging)(dev_id, piece)
 

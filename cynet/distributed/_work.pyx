@@ -23,7 +23,7 @@ cdef int* _NPY_TYPES = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cnp.N
                         cnp.NPY_INT32, cnp.NPY_INT8, cnp.NPY_INT64, cnp.NPY_BOOL]
 
 
-cdef struct Task:
+cdef struct Task:  # argument of the engine function of a Work
     int64_t number
     int pipe
     void* token    # the engine's completion token; NULL until the function runs
@@ -53,7 +53,7 @@ cdef void _drop_task(void* arg) noexcept nogil:
     free(task)
 
 
-cdef class Work:
+cdef class Work:  # an engine function that waits for a request's arrays
     """A function of the engine that writes the id `number` to `pipe` when its arrays are free, and
     is done when `complete` is called. If an earlier function failed, so that this one never runs,
     ``-1 - number`` is written.

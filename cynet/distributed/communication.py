@@ -34,7 +34,7 @@ _TEXT_BYTES = 2048  # bytes of a description that ranks exchange
 _KIND, _CATEGORY = trace.kinds["along"], "communication"  # of the records of requests in traces
 
 
-class Communication(threading.Thread):
+class Communication(threading.Thread):  # runs requests in one order on all ranks
     """Runs requests in an order that all ranks agree on.
 
     stall (float): Seconds without any progress, while this rank waits, after which it gives up.
@@ -204,7 +204,7 @@ class Communication(threading.Thread):
         while self._is_stuck:  # later requests fail, too
             for each in self._communicators():
                 each._read_pipe()
-            self._sleep_for(_IDLE_SECONDS)
+            self._sleep_until_message(_IDLE_SECONDS)
 
     def _poll_once(self):
         """Advance messages, requests and operations once; return whether any progressed."""
@@ -240,7 +240,7 @@ class Communication(threading.Thread):
     def _communicators(self):
         return [self, *self.parts]
 
-    def _sleep_for(self, seconds):
+    def _sleep_until_message(self, seconds):
         """Sleep for at most `seconds`; a message on a pipe ends the sleep."""
         select.select([each._in for each in self._communicators()], [], [], seconds)
 
@@ -260,7 +260,7 @@ class Communication(threading.Thread):
         else:
             seconds = self._sleep
             self._sleep = min(1.5 * self._sleep, _MAX_SLEEP)
-        self._sleep_for(seconds)
+        self._sleep_until_message(seconds)
 
     def _read_pipe(self):
         """Read the messages that the pipe has; return whether there was one."""

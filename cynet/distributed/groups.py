@@ -195,10 +195,10 @@ def group(ranks: Sequence[int]) -> Group:
         )
     if whole.size == 1:
         return Group(whole, given, None)
-    return Group(whole, given, _create_communication(whole._open_communication(), given))
+    return Group(whole, given, _create_communicator(whole._open_communication(), given))
 
 
-def _create_communication(talk, ranks):
+def _create_communicator(talk, ranks):
     """Create the communicator of a group, once all ranks have called this; None on a rank that is
     no member."""
     made = []

@@ -16,7 +16,7 @@ _NO_REQUEST_ID = -(1 << 62)  # sent in place of a request
 _END_OF_FLAGS = 2 + 3 * ROUND_SIZE  # end of the flags for requests with ids below _FIRST_FREE_ID
 
 
-class NegotiationRound:
+class NegotiationRound:  # what the ranks agreed on
     """The result of one round, the same on all ranks.
 
     left (bool): Some rank has called `leave`.
@@ -42,7 +42,7 @@ class NegotiationRound:
         return None if self.free is not None or self._largest == _NO_REQUEST_ID else self._largest
 
 
-class Negotiation:
+class Negotiation:  # of ranks on the next requests
     """The negotiation rounds of one communicator, one after another.
 
     library (module): mpi4py.MPI.

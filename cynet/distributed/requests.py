@@ -5,11 +5,11 @@ import threading
 from functools import lru_cache
 
 SAME_SIZE_HINT = "give step() the same number on all ranks (of fit: batches of the same size)"
-_STEP_TERMS = " for a step with "
+_STEP_TERMS = " for a step with "  # stands before the settings of a step in a request's text
 SUM_DTYPES = ("float32", "float64", "int64", "int32", "uint8", "int8")  # dtypes of sums over ranks
 
 
-class Request:
+class Request:  # one collective operation of the ranks
     """One collective operation.
 
     what (str): In words, equal on all ranks: ``"sum of 'w' (3, 4) float32"``. Ranks compare it.
@@ -36,7 +36,7 @@ class Request:
         self.number = self.work = self.error = self._done = None
         self.ready = self.begun = 0  # nanoseconds
 
-    def add_terms(self, terms):
+    def add_settings(self, terms):
         """Add a text that ranks compare, such as the settings of the step that uses a sum."""
         self.terms = terms
         self.mark ^= hash_text.__wrapped__(terms)  # not cached: the text changes from step to step

@@ -36,12 +36,12 @@ def install_exit_hooks(find):
     atexit.register(_leave_job_at_exit, find)
     inner = sys.excepthook
 
-    def hook(kind, error, trace):
+    def report_exception(kind, error, trace):
         inner(kind, error, trace)
         _flush_streams()
         report_failure(find(), error)
 
-    sys.excepthook = hook
+    sys.excepthook = report_exception
 
 
 def report_failure(world, error):

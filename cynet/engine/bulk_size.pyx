@@ -35,19 +35,19 @@ def set_bulk_size(size):
     >>> mx.engine.set_bulk_size(before)
     16
     """
-    cdef int checked = _check_size(size)
+    cdef int checked = _check_bulk_size(size)
     flush_all_deferred()
     return _set_bulk_size(checked)
 
 
-cdef int _check_size(size) except -1:
+cdef int _check_bulk_size(size) except -1:
     size = to_index("a bulk's size", size)
     if not 0 <= size < 2**31:
         raise ArgumentError(f"size must not be negative, nor above 2**31 - 1, got {size}")
     return size
 
 
-cdef class Bulk:
+cdef class Bulk:  # context manager: defers so many calls
     """What `bulk` gives."""
 
     cdef int size
@@ -105,5 +105,5 @@ def bulk(size):
     [0.5, 0.5, 0.5]
     """
     cdef Bulk scope = Bulk()
-    scope.size = _check_size(size)
+    scope.size = _check_bulk_size(size)
     return scope

@@ -11,7 +11,7 @@ cdef class PyRunContext:
     @staticmethod
     cdef PyRunContext wrap_context(const RunContext* context)
 
-cdef class PythonTask:
+cdef class PythonTask:  # a Python function that the engine runs
     cdef object fn
     cdef str name
     cdef tuple pushed_at
@@ -20,7 +20,7 @@ cdef class PythonTask:
     cdef int record_run(self, int64_t begin, const RunContext* context) except -1
     cdef object annotate_error(self, error)
 
-cdef class OnComplete:
+cdef class OnComplete:  # callback that ends an asynchronous function
     cdef PythonTask task
     cdef void* token
 

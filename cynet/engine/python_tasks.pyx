@@ -47,7 +47,7 @@ cdef class PyRunContext:
         return f"<run context: {self.ctx!r}, worker {self.worker}>"
 
 
-cdef class PythonTask:
+cdef class PythonTask:  # a Python function that the engine runs
     """A Python function that was pushed to the engine, and the line that pushed it."""
 
     cdef str label(self):
@@ -141,7 +141,7 @@ cdef void call_on_delete(void* arg) noexcept with gil:
     write_unraisable(raised, on_delete)
 
 
-cdef class OnComplete:
+cdef class OnComplete:  # callback that ends an asynchronous function
     """The callback of an asynchronous function, called once at its end:
     ``on_complete(error=None)``."""
 
@@ -188,12 +188,12 @@ def stop_at_exit():
         count += 1
         if count <= MAX_REPORTED:
             line = shorten(" ".join(describe_error(error).split()), LINE_CHARS)
-            _write_line(f"cynet: nobody waited for this error: {line}")
+            _write_to_stderr(f"cynet: nobody waited for this error: {line}")
     if count > MAX_REPORTED:
-        _write_line(f"cynet: nor for {count - MAX_REPORTED} more")
+        _write_to_stderr(f"cynet: nor for {count - MAX_REPORTED} more")
 
 
-cdef int _write_line(str line) except -1:
+cdef int _write_to_stderr(str line) except -1:
     if sys.stderr is not None:
         try:
             print(line, file=sys.stderr)

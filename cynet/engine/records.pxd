@@ -22,7 +22,7 @@ ctypedef int (*RunFn)(void*, RunContext*) noexcept nogil
 ctypedef int (*RunAsyncFn)(void*, RunContext*, void*) noexcept nogil
 ctypedef void (*Callback)(void*) noexcept nogil
 
-cdef enum RunKind:
+cdef enum RunKind:  # when a function of the engine is done
     kSync = 0
     kAsync = 1   # done when `complete` is called, not when the function returns
     kDelete = 2  # the last run on a variable, which deletes it
@@ -35,14 +35,14 @@ cdef enum:
 
 ctypedef Failure* FailurePointer
 
-cdef struct VarLink:
+cdef struct VarLink:  # a variable of a run, in the variable's queue
     # A variable of a run; it is in the variable's queue until it is granted.
     VarLink* next
     Run* run
     Var* var           # NULL if released before the end of the run
     bint write
 
-cdef struct Run:
+cdef struct Run:  # one execution of a pushed function
     # A pushed function; its links follow it in memory. It is ready when `missing` is 0. With one
     # link it fills two cache lines: the cost of a push is mostly cache lines that change cores.
     Run* next          # next run in a ready queue, the granted list or a free list
@@ -78,7 +78,7 @@ cdef cppclass Var:
     int pending_reads  # pushed and not done
     atomic[int] pending_writes
 
-cdef struct Operator:
+cdef struct Operator:  # a function with its variables, to be pushed often
     Engine* engine
     RunFn fn
     void* arg
@@ -93,14 +93,14 @@ cdef struct Operator:
     bint deleted
     Var* vars[1]       # const ones first; the block is as long as needed
 
-cdef struct Failure:
+cdef struct Failure:  # an error, shared by the variables that it reached
     # An error, shared by its variables. Waiting on one of them raises it and so
     # clears all.
     PyObject* error    # an owned reference; NULL once raised
     int refs
     unsigned epoch     # epoch of the process in which the run failed
 
-cdef enum WaitState:
+cdef enum WaitState:  # of a thread that waits
     kSpinning = 0
     kDone = 1      # set last by the signaller, unless the waiter slept
     kSleeping = 2

@@ -19,7 +19,7 @@ from ..base.errors import ArgumentError
 cdef enum:
     MAX_VARIABLES = 64  # maximum number of variables of one function
 
-cdef enum Action:
+cdef enum Action:  # what a job does with its cells
     kMix = 0    # written cells become a mixture of themselves, the cells read and the salt
     kStamp = 1  # written cells become the number of stamps so far
     kGate = 2   # return when the gate opens
@@ -35,7 +35,7 @@ cdef cppclass Shared:
     int64_t* cells
     VarHandle* vars
 
-cdef struct CellJob:
+cdef struct CellJob:  # a function of the engine that mixes cells, for tests
     Shared* shared
     int action
     int64_t salt
@@ -92,7 +92,7 @@ cdef void _complete_at_gate(void* arg) noexcept nogil:
     complete(job.token, NULL)
 
 
-cdef class Cells:
+cdef class Cells:  # numbers that functions of the engine mix, for tests
     """A row of int64 cells, each with a variable of an engine.
 
     A mixing function computes, modulo 2**64: m = salt; for each cell read,

@@ -9,7 +9,7 @@ from .records cimport UnlockActions, Engine, Failure, Run, Var
 # set in the thread.
 ctypedef int (*EnterDevice)(int dev_id, void** stream) noexcept nogil
 
-cdef struct Spin:
+cdef struct Spin:  # times of one spinning wait
     int64_t until      # 0 before the first call of `may_spin_on`
     int64_t last       # time of the last call
     int64_t yields_at

@@ -36,7 +36,7 @@ cdef int64_t BRIEF_SPIN_FACTOR = 32  # for this multiple of the lost time spins 
 cdef int64_t MAX_BRIEF_NS = 500 * 1000 * 1000  # longest time that spins stay brief
 cdef atomic[int64_t] _brief_until
 
-cdef struct RunFrame:
+cdef struct RunFrame:  # a function that this thread runs, and the outer ones
     # A function that runs on this thread. `run` is NULL if it is asynchronous: the Run may end
     # first.
     Run* run

@@ -21,7 +21,7 @@
 namespace cynet_trace {
 
 // A traced event or span, of one cache line. Its texts are never freed (intern_text).
-struct Record {
+struct Record {  // a traced event or span
   int64_t begin, end;  // nanoseconds of the steady clock; equal for events
   const char* name;
   const char* node;  // name of the graph's node, or nullptr
@@ -33,10 +33,10 @@ struct Record {
   int64_t unused;
 };
 
-struct RecordTotal {
+struct RecordTotal {  // statistics of the durations or values of equal records
   int64_t count = 0, sum = 0, least = 0, maximum = 0;
 
-  void add(int64_t value) {
+  void add(int64_t value) {  // duration or value of one record
     least = count ? std::min(least, value) : value;
     maximum = count ? std::max(maximum, value) : value;
     sum += value;
@@ -48,7 +48,7 @@ struct RecordTotal {
 using Key = std::tuple<const char*, const char*, const char*, int, int>;  // of the sums of records
 
 // The last records of one thread, and the sums of overwritten records.
-struct RecordRing {
+struct RecordRing {  // the last records of one thread
   std::atomic<bool> held{false};
   std::vector<Record> records;
   uint64_t count = 0;  // records made
@@ -59,7 +59,7 @@ struct RecordRing {
   char label[48] = "";
   bool alive = true;
 
-  void lock() {
+  void lock() {  // waits by spinning
     while (held.exchange(true, std::memory_order_acquire)) {
     }
   }
@@ -73,7 +73,7 @@ inline int64_t summed_amount(const Record& r, int counter) {
   return r.kind == counter ? r.value : r.end - r.begin;
 }
 
-struct TraceState {
+struct TraceState {  // of the process
   std::mutex guard;  // guards the list of rings and the texts
   std::vector<RecordRing*> rings;
   std::unordered_set<std::string> texts;  // interned texts; a set's elements keep their addresses
@@ -81,12 +81,12 @@ struct TraceState {
   std::atomic<int64_t> dropped{0};  // number of records dropped for want of memory
 };
 
-inline TraceState& state() {
+inline TraceState& state() {  // of the process
   static TraceState* s = new TraceState();  // never freed: threads may end after main does
   return *s;
 }
 
-struct ThreadSlot {
+struct ThreadSlot {  // a thread's ring and label
   RecordRing* ring = nullptr;
   bool over = false;
   char label[48] = "";
@@ -100,7 +100,7 @@ struct ThreadSlot {
   }
 };
 
-inline ThreadSlot& thread_slot() {
+inline ThreadSlot& thread_slot() {  // of the calling thread
   static thread_local ThreadSlot m;
   return m;
 }
@@ -168,10 +168,10 @@ inline const char* intern_text(const char* text) noexcept {
   }
 }
 
-inline void set_capacity(size_t n) { state().capacity.store(n); }
+inline void set_capacity(size_t n) { state().capacity.store(n); }  // records of a ring
 
 // Drops all records, or only resets the sums.
-inline void clear_records(bool all) {
+inline void clear_records(bool all) {  // false: only their sums
   std::lock_guard<std::mutex> held(state().guard);
   std::vector<RecordRing*> live;
   for (RecordRing* ring : state().rings) {
@@ -193,14 +193,14 @@ inline void clear_records(bool all) {
   if (all) state().dropped.store(0);
 }
 
-struct ThreadRecords {
+struct ThreadRecords {  // a copy of one thread's ring
   int64_t thread;
   std::string label;
   uint64_t lost;  // records that were overwritten
   std::vector<Record> records;
 };
 
-inline void copy_records(std::vector<ThreadRecords>* out) {
+inline void copy_records(std::vector<ThreadRecords>* out) {  // of each thread
   std::lock_guard<std::mutex> held(state().guard);
   for (RecordRing* ring : state().rings) {
     ThreadRecords thread;
@@ -216,7 +216,7 @@ inline void copy_records(std::vector<ThreadRecords>* out) {
   }
 }
 
-inline void read_totals(std::map<Key, RecordTotal>* out, int counter) {
+inline void read_totals(std::map<Key, RecordTotal>* out, int counter) {  // sums of all records
   std::lock_guard<std::mutex> held(state().guard);
   for (RecordRing* ring : state().rings) {
     ring->lock();
@@ -238,12 +238,12 @@ inline void read_totals(std::map<Key, RecordTotal>* out, int counter) {
   }
 }
 
-inline int64_t dropped_records() { return state().dropped.load(); }
+inline int64_t dropped_records() { return state().dropped.load(); }  // for want of memory
 
 // Fork handlers; the child begins without records.
-inline void before_fork() { state().guard.lock(); }
-inline void after_fork_parent() { state().guard.unlock(); }
-inline void after_fork_child() {
+inline void before_fork() { state().guard.lock(); }  // locks the list of rings
+inline void after_fork_parent() { state().guard.unlock(); }  // unlocks the list of rings
+inline void after_fork_child() {  // drops all rings
   state().rings.clear();  // the child has only this thread; others may have held a ring's lock
   thread_slot().ring = nullptr;
   state().guard.unlock();

@@ -65,7 +65,7 @@ cdef int _chosen_kinds = SYMBOLIC | IMPERATIVE | MEMORY | SPANS | OBJECTS  # tra
 
 SPANS_TRACED = []  # not empty while spans are traced; saves the making of names otherwise
 
-kinds = {"lasts": NESTED_SPAN, "along": FREE_SPAN, "mark": MARK, "counter": COUNTER}
+kinds = {"lasts": NESTED_SPAN, "along": FREE_SPAN, "mark": MARK, "counter": COUNTER}  # by name
 
 
 # --- natively -------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ def dropped_records():
     return c_dropped()
 
 
-cdef str _str(const char* text):
+cdef str _to_str(const char* text):
     return None if text == NULL else (<bytes>text).decode("utf-8", "replace")
 
 
@@ -261,7 +261,7 @@ def records():
         rows = []
         for k in range(threads[i].records.size()):
             each = &threads[i].records[k]
-            rows.append((each.kind, _str(each.name), _str(each.node), _str(each.category),
+            rows.append((each.kind, _to_str(each.name), _to_str(each.node), _to_str(each.category),
                          bool(each.backward), each.begin, each.end, each.value, each.dev_type,
                          each.dev_id))
         found.append((threads[i].thread, threads[i].label.decode(), threads[i].lost, rows))
@@ -277,8 +277,8 @@ def totals():
     cdef map[Key, RecordTotal] sums
     with nogil:
         read_totals(&sums, COUNTER)
-    return [(kind_of(pair.first), _str(name_of(pair.first)), _str(node_of(pair.first)),
-             _str(category_of(pair.first)), bool(backward_of(pair.first)), pair.second.count,
+    return [(kind_of(pair.first), _to_str(name_of(pair.first)), _to_str(node_of(pair.first)),
+             _to_str(category_of(pair.first)), bool(backward_of(pair.first)), pair.second.count,
              pair.second.sum, pair.second.least, pair.second.maximum) for pair in sums]
 
 

@@ -81,7 +81,7 @@ def take_idle_arena(idle: list[Any], size: int, ctx: Context) -> Any:
     return arena
 
 
-class ArenaLease:
+class ArenaLease:  # an arena and the executor that uses it
     """An arena (or outputs that autograd recorded), the executor that uses it, and whether a
     backward is pending."""
 

@@ -102,7 +102,7 @@ def bind(
     grad_arrays = [None if requests[n] == "null" else g for n, g in zip(arg_names, grad_arrays)]
     aux_arrays = _as_list("aux_states", {} if aux_states is None else aux_states, aux_names, False)
     shapes = _check_shapes(structure, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays)
-    if any_sparse([*arg_arrays, *grad_arrays, *aux_arrays]) or _makes_sparse(structure):
+    if any_sparse([*arg_arrays, *grad_arrays, *aux_arrays]) or _creates_sparse_arrays(structure):
         given = arg_arrays, grad_arrays, requests, aux_arrays
         return _bind_by_node(symbol, ctx, *given, group2ctx, (None, None), structure)
     return Executor(
@@ -135,7 +135,7 @@ def _bind_by_node(
     return NodeExecutor(symbol, ctx, args, grads, requests, auxs, inferred, structure)
 
 
-def _makes_sparse(structure: Structure) -> bool:
+def _creates_sparse_arrays(structure: Structure) -> bool:
     """Return whether an operator of the graph makes a dense array sparse."""
     return any(node.op is not None and creates_sparse(node.prop) for node in structure.order)
 
@@ -211,7 +211,7 @@ def simple_bind(
     arguments, states, _ = variables_in(structure.order)
     arg_names, aux_names = [node.name for node in arguments], [node.name for node in states]
     names = {*arg_names, *aux_names}
-    strange = _unknown_arguments([*shapes, *(type_dict or ())], names)
+    strange = _unknown_argument_text([*shapes, *(type_dict or ())], names)
     shapes = {name: shape for name, shape in shapes.items() if name in names}
     types = {name: dtype for name, dtype in (type_dict or {}).items() if name in names}
     given = symbol._known_shapes((), shapes)
@@ -287,7 +287,7 @@ def simple_bind(
             shared = allocate_named(what, zeros, shape, contexts.get(name, ctx), dtype)
         auxs.append(shared)
     inferred = (found_shapes, found_types)
-    if stypes or _makes_sparse(structure):
+    if stypes or _creates_sparse_arrays(structure):
         return _bind_by_node(
             symbol, ctx, args, grads, requests, auxs, group2ctx, inferred, structure
         )
@@ -300,7 +300,7 @@ def _sparse_zeros(stype: str, shape: Shape, ctx: Context, dtype: DTypeLike) -> N
     return all_rows(shape, ctx, dtype) if stype == "row_sparse" else zeros(shape, ctx, dtype, stype)
 
 
-def _unknown_arguments(given: Iterable[str], names: Collection[str]) -> str:
+def _unknown_argument_text(given: Iterable[str], names: Collection[str]) -> str:
     """Return the warning about `given` names that are not in `names`. They are no error, as an
     inner layer may be bound with the shapes and dtypes of the whole network."""
     unknown = []

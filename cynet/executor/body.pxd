@@ -13,7 +13,7 @@ from .._resource cimport Resource
 from ..operator._base cimport OpContext
 from .tables cimport PlanRun, Tables
 
-cdef struct AddressSlot:
+cdef struct AddressSlot:  # where a blob's address is set
     # The index of a blob in the plan's tables, and its offset from the slot's address.
     size_t blob
     int64_t offset
@@ -22,7 +22,7 @@ cdef cppclass AddressSlots:
     void* at              # the present address
     vector[AddressSlot] spots
 
-cdef class BodyPlan:
+cdef class BodyPlan:  # plan of the body of a loop or branch
     cdef readonly Plan plan
     cdef Tables* tables
     cdef readonly object body    # the Body (graph/subgraphs.py)

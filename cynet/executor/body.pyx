@@ -16,7 +16,7 @@ from .operators import compute_constants, create_operator, create_operators
 from .rebind import placeholder
 
 
-cdef class BodyPlan:
+cdef class BodyPlan:  # plan of the body of a loop or branch
     """The plan of a `Body`, an operator's inner graph."""
 
     def __init__(self, body):

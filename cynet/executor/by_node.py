@@ -185,7 +185,7 @@ class NodeExecutor(Executor):
                 )
         return given
 
-    def _fits_one_step(self) -> bool:
+    def _can_run_as_one_step(self) -> bool:
         return False
 
     def copy_params_from(

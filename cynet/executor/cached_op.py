@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ..typing import Shape, Symbol
 
 _NULL, _WRITE, _ADD = 0, 1, 3  # OpReq
-_REQUESTS = {_NULL: "null", _WRITE: "write", _ADD: "add"}
+_REQUESTS = {_NULL: "null", _WRITE: "write", _ADD: "add"}  # OpReq -> grad_req
 
 
 class CachedOp:
@@ -304,7 +304,7 @@ class CachedOp:
             known[1].restore()
 
 
-class _Program:
+class _Program:  # the graph of one signature, with its idle plans
     """The graph of one signature, and its instances: plans that no run uses now."""
 
     @garbage_collector_paused()
@@ -382,7 +382,7 @@ class _Program:
         return PlanLease(self._free, instance, self.idle_arenas)
 
 
-class _ProgramInstance:
+class _ProgramInstance:  # a plan with an arena
     """A plan with a leased arena, or with its own arena if it has operators in Python."""
 
     def __init__(self, program: _Program, operators: Mapping[Any, Any]) -> None:

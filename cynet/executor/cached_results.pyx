@@ -24,7 +24,7 @@ def cached_bytes():
     return _cached_bytes
 
 
-cdef class CachedResult:
+cdef class CachedResult:  # the kept result of cached steps
     """The result of cached steps: its memory, and the versions of the sources.
 
     value (Value): Its shape, dtype and context.
@@ -102,7 +102,7 @@ cdef void release_state(CachedState* state) noexcept nogil:
 
 
 # --- results that several plans share -------------------------------------------------------------
-class ResultGroup:
+class ResultGroup:  # the cached steps that compute one value
     """A group of cached steps of a Graph, which compute one value.
 
     value (Value): The computed value, which stays from run to run.

@@ -30,7 +30,7 @@ _WORK_WITH_GRADIENTS = 3  # training takes about so many times as long as predic
 
 # seconds per operator of a planned run, from small networks (planning.md): they choose the number
 # of runs after which a plan is made
-_SECONDS_PER_PLANNED_OPERATOR = 1e-4
+_SECONDS_PER_PLANNED_OPERATOR = 1e-4  # approximate
 _SECONDS_PER_CALL = 1.5e-6  # overhead of a call
 _CACHE_BYTES_PER_SECOND = 5e10  # bytes a second
 _MIN_RUNS, _MAX_RUNS = 2, 64
@@ -78,7 +78,7 @@ def resolve(structure, list inputs, dict shapes, dict dtypes, list arrays, conte
         return None
 
 
-cdef class GraphCalls:
+cdef class GraphCalls:  # the operator calls of a graph, without shapes
     """The calls of a graph without shapes: which operator reads and computes which values.
 
     structure: Structure
@@ -172,7 +172,7 @@ cdef int _count_runs_before_plan(Py_ssize_t operators, double seconds, bint grad
     return <int>min(max(ceil(planned / called), _MIN_RUNS), _MAX_RUNS) if operators else _MAX_RUNS
 
 
-cdef class CallByCall:
+cdef class CallByCall:  # runs a graph's operators without a plan
     """The operators of a graph, resolved for the shapes and dtypes of its inputs (`resolved`).
 
     graph: GraphCalls

@@ -10,7 +10,7 @@ from .._ndarray cimport NDArrayBase
 from ..ndarray._tape cimport set_flags
 
 
-cdef class ConstantInput:
+cdef class ConstantInput:  # an array and the number that it always holds
     """An array, and the number that it always holds."""
 
     cdef NDArrayBase array
@@ -28,7 +28,7 @@ cdef class ConstantInput:
         return 0
 
 
-cdef class ConstantInputs:
+cdef class ConstantInputs:  # arrays and the numbers that they always hold
     """Inputs of an executor that hold one number each, which is restored after a write.
 
     pairs (list of (NDArray, float)): Arrays and the numbers they are to hold.

@@ -22,7 +22,7 @@ cdef enum:
     kInput = 2
     kAux = 3
 
-cdef struct FeedSource:
+cdef struct FeedSource:  # where an input of a body comes from
     int kind
     size_t index
 

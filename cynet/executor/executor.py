@@ -32,7 +32,7 @@ from .operators import compute_constants, create_operators
 from .plan_cache import bytes_of_graph
 from .postponed import PostponedPlan, head_gradients
 from .rebind import ArgumentSlots, placeholder
-from .reshaping import fit_arrays
+from .reshaping import reshape_arrays
 from .update_step import UpdateStep
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @guarded(but=("forward", "backward", "step"))
-class Executor(PostponedPlan, Monitoring):
+class Executor(PostponedPlan, Monitoring):  # a symbol bound to arrays
     """A Symbol bound to arrays, made by ``Symbol.bind`` or ``Symbol.simple_bind``.
 
     One thread at a time uses it (docs/guide/threads.md).
@@ -385,7 +385,7 @@ class Executor(PostponedPlan, Monitoring):
             If an executor that shares memory with this one has run since `forward`.
         """
         if self._recorded is not None:
-            self._backward_of_calls(out_grads)
+            self._run_backward_of_calls(out_grads)
             return
         if not self._graph.grads:
             return  # no gradient is requested, as in MXNet
@@ -415,7 +415,7 @@ class Executor(PostponedPlan, Monitoring):
             The update, and the arguments of its call (`Optimizer.joined_update`).
         """
         joined, numbers = (None, ()) if update is None else _checked_update(update)
-        if self.joins_steps and self._fits_one_step():
+        if self.joins_steps and self._can_run_as_one_step():
             self.has_run = self._training = True
             step = self._steps.get(joined is not None)
             if step is None or step.update is not joined:
@@ -427,7 +427,7 @@ class Executor(PostponedPlan, Monitoring):
         if joined is not None:
             joined(*numbers)
 
-    def _fits_one_step(self) -> bool:
+    def _can_run_as_one_step(self) -> bool:
         """Return whether both passes can be one step: no access between, no explicit gradients."""
         seen = self._monitor is not None or executor_observers
         return not seen and not self._takes_heads and bool(self._graph.grads)
@@ -541,7 +541,7 @@ class Executor(PostponedPlan, Monitoring):
         >>> exe.reshape_free({"data": (8, 3)}, {"data"}).outputs[0].shape
         (8, 2)
         """
-        parts = fit_arrays(self, shapes, free, allow_up_sizing, hint)
+        parts = reshape_arrays(self, shapes, free, allow_up_sizing, hint)
         args, grads, auxs, found = parts
         made = Executor(
             self._symbol,

@@ -41,7 +41,7 @@ cdef cppclass StepPart:
     Recording recording
 
 
-cdef struct StepPartRun:
+cdef struct StepPartRun:  # one run of a part of a step
     # One run of a part, queued in the engine. The data for its graph follow behind it: pairs of
     # seed and stream for forward and backward, and the numbers of the update.
     StepPart* part
@@ -98,7 +98,7 @@ cdef void _release_step_part(StepPart* part) noexcept nogil:
         del part
 
 
-cdef class GpuStep:
+cdef class GpuStep:  # runs forward, backward and update on a GPU
     """Runs a plan's forward and backward, and a weight update.
 
     plan (Plan): That of an executor with gradients, without gradients of its outputs.
@@ -120,7 +120,7 @@ cdef class GpuStep:
         while first < n:
             segment = tables.segments[first]
             last = first + 1
-            while last < n and _fit_one_graph(segment, tables.segments[last]):
+            while last < n and _can_share_graph(segment, tables.segments[last]):
                 last += 1
             part = new StepPart()
             part.first, part.last, part.dev_id = first, last, segment.dev_id
@@ -248,7 +248,7 @@ cdef bint _is_recordable(Segment* segment) noexcept nogil:
     return segment.dev_type == kGPU and not segment.recordings[1].never
 
 
-cdef bint _fit_one_graph(Segment* first, Segment* second) noexcept nogil:
+cdef bint _can_share_graph(Segment* first, Segment* second) noexcept nogil:
     return _is_recordable(first) and _is_recordable(second) and first.dev_id == second.dev_id
 
 

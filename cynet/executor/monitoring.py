@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @guarded
-class Monitoring:
+class Monitoring:  # base of Executor: monitors, times of steps
     """Base class of Executor: monitors and observers of its values, and times of its steps."""
 
     _monitor: Callable[[str, NDArray], Any] | None

@@ -37,7 +37,7 @@ _PLAN_ATTRIBUTES = (  # attributes that exist once a plan is built
 )
 
 
-class PostponedPlan:
+class PostponedPlan:  # base of Executor: first runs without a plan
     """Base class of Executor: runs without a plan for shapes that may not occur again.
 
     The plan is postponed only if the graph has a plan for other shapes. The first use of an
@@ -156,7 +156,7 @@ class PostponedPlan:
         if self._recorded is not None:
             self._recorded.array, self._recorded.pending = None, False
 
-    def _backward_of_calls(self, out_grads: Any) -> None:
+    def _run_backward_of_calls(self, out_grads: Any) -> None:
         """Run `Executor.backward` after a forward without a plan."""
         place, names = self._recorded, self._symbol.list_outputs()
         if place is None or place.array is None:

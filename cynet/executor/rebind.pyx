@@ -11,7 +11,7 @@ from libcpp.unordered_set cimport unordered_set
 from libcpp.vector cimport vector
 
 from .._core.face cimport ND, Face
-from .._core.touched_rows cimport get_row_set
+from .._core.touched_rows cimport nonzero_row_set
 from .._engine cimport VarHandle, kInline, push_sync
 from .._executor cimport Plan, release_tables
 from .._core.sparse_kind cimport refuse_sparse
@@ -55,24 +55,24 @@ def unwritten_arrays(list values, dict placeholders, list inputs):
     return made
 
 
-cdef enum UseKind:
+cdef enum UseKind:  # what a place in a plan's tables holds of an argument
     BLOB = 0     # the address of an array
     STATE = 1     # the state of a CachedStepGroup
     WATCHED = 2   # the chunk of a gradient and its nonzero rows
     PROMISED = 3  # a chunk without values until a segment has run
 
-cdef struct SlotUse:
+cdef struct SlotUse:  # a place in a plan's tables that depends on an argument
     # A place in the tables that holds the address, state or chunk of a slot.
     UseKind kind
     size_t slot, index, position
     int64_t offset          # offset from the array's first byte
 
-cdef struct SlotChange:
+cdef struct SlotChange:  # a new value for one such place
     SlotUse use
     void* value             # an address, Chunk*, or CachedState* (a reference)
     RowSet* rows
 
-cdef struct TablePatch:
+cdef struct TablePatch:  # all changes of a plan's tables for one call
     Tables* tables
     size_t n                # number of changes, which follow the struct
     bint full               # the patch replaces all slots
@@ -142,7 +142,7 @@ cdef void _free_patch(void* arg) noexcept nogil:
     free(arg)
 
 
-cdef class ArgumentSlots:
+cdef class ArgumentSlots:  # exchanges the argument arrays of a plan
     """The uses of a Plan's placeholders in its tables; `bind` replaces them by arrays.
 
     plan: Plan
@@ -182,7 +182,7 @@ cdef class ArgumentSlots:
             self.slots.push_back(slot)
             tables.slot_addresses.push_back(slot.data)
         for i in range(tables.blobs.size()):
-            self._note_use(BLOB, i, tables.blobs[i].data)
+            self._add_slot_use(BLOB, i, tables.blobs[i].data)
         for i in range(tables.steps.size()):
             if tables.steps[i].watched != NULL:
                 self._note_chunk(WATCHED, i, 0, tables.steps[i].watched)
@@ -192,9 +192,9 @@ cdef class ArgumentSlots:
         self.mutable_vars.resize(n_segments)
         for i in range(n_segments):
             segment = tables.segments[i]
-            self._sort_variables(by_var, i, &segment.const_vars, &self.const_slots[i],
+            self._find_slot_vars(by_var, i, &segment.const_vars, &self.const_slots[i],
                                  &self.const_vars[i])
-            self._sort_variables(by_var, i, &segment.mutable_vars, &self.mutable_slots[i],
+            self._find_slot_vars(by_var, i, &segment.mutable_vars, &self.mutable_slots[i],
                                  &self.mutable_vars[i])
             for k in self.mutable_slots[i]:
                 if k in new:
@@ -224,7 +224,7 @@ cdef class ArgumentSlots:
         segment.recordings[0].never = segment.recordings[1].never = True
         return 0
 
-    cdef int _note_use(self, UseKind kind, size_t index, void* data) except -1:
+    cdef int _add_slot_use(self, UseKind kind, size_t index, void* data) except -1:
         cdef size_t number = placeholder_number(data)
         cdef SlotUse use
         if number >= self.slots.size():
@@ -245,7 +245,7 @@ cdef class ArgumentSlots:
                 self.slots[i].watched = self.slots[i].watched or kind == WATCHED
         return 0
 
-    cdef int _sort_variables(self, dict by_var, size_t segment, vector[VarHandle]* found,
+    cdef int _find_slot_vars(self, dict by_var, size_t segment, vector[VarHandle]* found,
                              vector[size_t]* slots, vector[VarHandle]* others) except -1:
         cdef VarHandle var
         for var in found[0]:
@@ -301,7 +301,7 @@ cdef class ArgumentSlots:
             slot.rows = NULL
             exchanged = exchanged or slot.is_source
             if slot.watched and array.blob.dev_type == kCPU:
-                slot.rows = get_row_set(array)
+                slot.rows = nonzero_row_set(array)
             if not full:
                 _append_changes(slot, changes)
             if slot.var != array.chunk.var:
@@ -356,7 +356,7 @@ cdef class ArgumentSlots:
         return 0
 
 
-cdef class PlanLease:
+cdef class PlanLease:  # returns a plan instance to the idle ones when dropped
     """The right to use an instance and its arena. When it is dropped they return to the idle lists;
     the arena stays with the instance if `arenas` is None."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
 
-def fit_arrays(
+def reshape_arrays(
     executor: Any, shapes: Mapping[str, Any], free: Container[str], allow_up_sizing: bool, hint: str
 ) -> tuple[list[Any], list[Any], list[Any], dict[Any, Any]]:
     """Return (arguments, gradients, auxiliary states, shapes) for `Executor.reshape_free`."""
@@ -24,7 +24,7 @@ def fit_arrays(
     if not all(map(is_known, by_name.values())):
         raise ShapeError(f"reshape: the shapes given ({shapes}) do not determine all others")
 
-    def fit_array(kind: str, name: str, shape: tuple[int, ...], old: Any) -> Any:
+    def reshape_array(kind: str, name: str, shape: tuple[int, ...], old: Any) -> Any:
         if old is None or old.shape == tuple(shape):
             return old
         if name not in free:
@@ -49,10 +49,10 @@ def fit_arrays(
     args, grads = [], []
     for name in executor._arg_names:
         shape = plain_shape(by_name[name])
-        args.append(fit_array("argument", name, shape, executor.arg_dict[name]))
-        grads.append(fit_array("gradient of", name, shape, executor.grad_dict[name]))
+        args.append(reshape_array("argument", name, shape, executor.arg_dict[name]))
+        grads.append(reshape_array("gradient of", name, shape, executor.grad_dict[name]))
     auxs = [
-        fit_array("auxiliary state", name, plain_shape(by_name[name]), executor.aux_dict[name])
+        reshape_array("auxiliary state", name, plain_shape(by_name[name]), executor.aux_dict[name])
         for name in executor._aux_names
     ]
     return args, grads, auxs, found

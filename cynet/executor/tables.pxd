@@ -12,7 +12,7 @@ from ..cuda.graphs cimport Recording, Recordings, find_recording
 from ..engine.trace cimport SYMBOLIC, now_if_traced
 from ..operator._base cimport OpContext, Operator
 
-cdef struct NativeStep:
+cdef struct NativeStep:  # one operator call of a plan
     void* op           # the Operator; the tables keep it alive
     bint backward
     OpContext context  # each run sets is_train, run_ctx and random streams
@@ -95,7 +95,7 @@ cdef inline bint is_timed(Tables* tables) noexcept nogil:
 ctypedef int (*Uncaught)(NativeStep*, OpContext*, const TBlob*, TBlob*,
                          const int*) noexcept nogil
 
-cdef inline int call_checked(NativeStep* step, OpContext* context, const TBlob* in_data,
+cdef inline int run_operator(NativeStep* step, OpContext* context, const TBlob* in_data,
                              TBlob* blobs, const int* req) except -1 nogil:
     if step.backward:
         return (<Operator>step.op).backward(
@@ -107,12 +107,12 @@ cdef inline int call_checked(NativeStep* step, OpContext* context, const TBlob* 
 cdef inline int call_step(NativeStep* step, OpContext* context, const TBlob* in_data,
                           TBlob* blobs, const int* req) noexcept nogil:
     # Run a step's operator. -1: it failed; with the cast Cython does not raise its exception.
-    return (<Uncaught>call_checked)(step, context, in_data, blobs, req)
+    return (<Uncaught>run_operator)(step, context, in_data, blobs, req)
 
 cdef extern from *:
     const size_t HERE "SIZE_MAX"  # origin: the user's line is on this thread's stack
 
-cdef struct PlanRun:
+cdef struct PlanRun:  # one queued run of one segment of a plan
     # One run of one segment, queued in the engine. Holds a reference to the tables.
     Tables* tables
     Segment* segment

@@ -8,7 +8,7 @@ from libcpp.vector cimport vector
 from .._engine cimport VarHandle
 from .._typedefs cimport RunContext
 
-cdef class UpdateStep:
+cdef class UpdateStep:  # base of optimizers' weight updates
     cdef vector[VarHandle] reads, writes
     cdef int dev_type, dev_id
     # Puts the launches of a task on run_ctx.stream (QueueFn of cuda/graphs.pxd); `numbers` are

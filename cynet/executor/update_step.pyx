@@ -3,7 +3,7 @@
 from ..base.errors import CynetError
 
 
-cdef class UpdateStep:
+cdef class UpdateStep:  # base of optimizers' weight updates
     """Base class of weight updates; a call pushes the update to the engine."""
 
     cdef void* new_task(self, tuple arguments, void** numbers, size_t* nbytes) except NULL:

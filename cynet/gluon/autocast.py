@@ -65,7 +65,7 @@ def _remove_cast(block):
     vars(block).pop("_autocast", None)
 
 
-class _LowPrecisionForward:
+class _LowPrecisionForward:  # casts a layer's inputs and output
     """Replaces a layer's `hybrid_forward`: casts inputs and parameters, and the output back."""
 
     def __init__(self, block, dtype):

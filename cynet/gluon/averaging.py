@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..typing import FileName, NDArray
 
-_COUNT_KEY, _MEAN_PREFIX = "count", "mean:"
+_COUNT_KEY, _MEAN_PREFIX = "count", "mean:"  # keys of a saved state
 
 
 @guarded

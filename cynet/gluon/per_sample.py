@@ -97,7 +97,7 @@ def per_sample_gradients(
     return _gather_gradients(net, calls, inputs[0], before)
 
 
-class _LayerCall:
+class _LayerCall:  # a layer's input and the gradient of its output
     """One call of a layer, and the gradient of its output before the built-in activation."""
 
     def __init__(self, layer, data, output):
@@ -108,7 +108,7 @@ class _LayerCall:
         self.grad = grad
 
 
-class _CallRecorder:
+class _CallRecorder:  # records the calls of one layer
     """Records the calls of one layer."""
 
     def __init__(self, calls, count):
@@ -175,14 +175,14 @@ def _check_losses(losses, count):
         )
 
 
-def _dense_grad(grad):
+def _to_dense(grad):
     return grad.tostype("default") if grad.stype != "default" else grad.as_nd_ndarray()
 
 
 def _gradients_before_call(net):
     """Return the values of gradients of grad_req 'add' before the call, by parameter id."""
     params = net.collect_params().values()
-    return {id(p): _dense_grad(p.grad()).copy() for p in params if p.grad_req == "add" and p._data}
+    return {id(p): _to_dense(p.grad()).copy() for p in params if p.grad_req == "add" and p._data}
 
 
 def _gather_gradients(net, calls, data, before):
@@ -214,7 +214,7 @@ def _check_gradient_sums(net, found, context, before):
     for each in params:
         own, whole = (
             found[id(each)].astype("float32", copy=False),
-            _dense_grad(each.grad(context)).astype("float32", copy=False),
+            _to_dense(each.grad(context)).astype("float32", copy=False),
         )
         if id(each) in before:
             whole = whole - before[id(each)].astype("float32", copy=False)

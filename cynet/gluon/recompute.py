@@ -59,7 +59,7 @@ def checkpoint(block: Block) -> Block:
     return block
 
 
-class _CheckpointedForward:
+class _CheckpointedForward:  # Block's forward without stored activations
     """Replaces a Block's `forward`."""
 
     def __init__(self, block):
@@ -102,7 +102,7 @@ class _CheckpointedForward:
         return regroup(outputs, out_form)[0]
 
 
-class _RecomputingNode(StepNode):
+class _RecomputingNode(StepNode):  # backward runs forward again
     """Tape node of a call whose backward runs forward again."""
 
     def __init__(self, recomputed, arrays, form, params, weights, states, outputs, before):

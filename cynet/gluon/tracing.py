@@ -47,7 +47,7 @@ def tracing(trace=None):
 
 
 @contextmanager
-def not_tracing():
+def pause_tracing():
     """A ``with`` scope inside of `tracing` in which Blocks run normally."""
     depth, _thread.depth = _thread.depth, 0
     try:

@@ -19,7 +19,7 @@ def stale_error(param, context):
     return StaleGradientError(_STALE_MESSAGE.format(param.name, context))
 
 
-class TrainerGradients:
+class TrainerGradients:  # base of Trainer: sums gradients over devices
     """Base of Trainer: sums gradients over contexts and ranks."""
 
     _is_step = False  # True in `step`, False in a call of `allreduce_grads`

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 # settings that replace the optimizer's; the others are attributes of parameters
 _REPLACED_SETTINGS = ("lr", "wd")  # of the optimizer
-_GROUP_SETTINGS = (*_REPLACED_SETTINGS, "lr_mult", "wd_mult", "grad_req")
+_GROUP_SETTINGS = (*_REPLACED_SETTINGS, "lr_mult", "wd_mult", "grad_req")  # keys of a group
 
 
-class ParamGroup(Mapping):
+class ParamGroup(Mapping):  # parameters with learning rate and settings of their own
     """Parameters that a Trainer updates with one learning rate and one weight decay.
 
     ``group["lr"]`` and ``group["wd"]`` are those of the next step, before any multiplier of a
@@ -94,7 +94,7 @@ class ParamGroup(Mapping):
         return f"ParamGroup({shown_})"
 
 
-class TrainerGroups:
+class TrainerGroups:  # base of Trainer: groups of parameters
     """Base of Trainer: sets, stores and shows the groups of its parameters."""
 
     @property

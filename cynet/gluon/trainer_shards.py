@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..optimizer import Updater
 
 
-class TrainerShards:
+class TrainerShards:  # base of Trainer: states spread over ranks
     """Base of Trainer with ``shard_states``: each rank stores a part of the optimizer's states."""
 
     _shards = False  # whether the user has requested shards
@@ -86,4 +86,4 @@ class TrainerShards:
 
     def _states_of_this_rank(self, states):
         """Select the states, by name, that this rank stores."""
-        return self._get_update_shards().own_shard_of(states) if self._is_sharded() else states
+        return self._get_update_shards().pick_own_states(states) if self._is_sharded() else states

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..typing import FileName
 
 
-class TrainerStates:
+class TrainerStates:  # base of Trainer: saves and loads optimizer states
     """Base of Trainer: saves and loads the states of its optimizer."""
 
     def save_states(self, fname: FileName) -> None:

@@ -25,7 +25,7 @@ cdef enum:
 # used intervals: begin -> end
 ctypedef map[int64_t, int64_t] Intervals
 
-cdef struct PlacedValue:
+cdef struct PlacedValue:  # its bytes in the arena, its first and last step
     int64_t begin, end
     size_t first, last
 
@@ -81,7 +81,7 @@ cdef int64_t _find_offset(Tree* tree, size_t first, size_t last, int64_t size) e
             tree.pause = 0
             return offset
         tree.wait = tree.pause = 2 * tree.pause + 1
-    return _scan_all_values(tree, first, last, size)
+    return _offset_by_scan(tree, first, last, size)
 
 
 cdef int _collect_intervals(Tree* tree, size_t first, size_t last) except -1 nogil:
@@ -191,14 +191,14 @@ cdef int64_t _lowest_offset_from(
     return begin
 
 
-cdef int64_t _scan_all_values(Tree* tree, size_t first, size_t last, int64_t size) except -1 nogil:
+cdef int64_t _offset_by_scan(Tree* tree, size_t first, size_t last, int64_t size) except -1 nogil:
     """`_lowest_free_offset` by a scan of all values, which is faster if sets have many holes."""
     cdef vector[PlacedValue].iterator middle = tree.placed.begin() + tree.n_sorted
     cdef int64_t offset = 0
     cdef size_t i
     cdef PlacedValue* each
-    sort(middle, tree.placed.end(), _is_below)
-    inplace_merge(tree.placed.begin(), middle, tree.placed.end(), _is_below)
+    sort(middle, tree.placed.end(), _has_lower_offset)
+    inplace_merge(tree.placed.begin(), middle, tree.placed.end(), _has_lower_offset)
     tree.n_sorted = tree.placed.size()
     for i in range(tree.n_sorted):
         each = &tree.placed[i]
@@ -210,5 +210,5 @@ cdef int64_t _scan_all_values(Tree* tree, size_t first, size_t last, int64_t siz
     return offset
 
 
-cdef bint _is_below(const PlacedValue& a, const PlacedValue& b) noexcept nogil:
+cdef bint _has_lower_offset(const PlacedValue& a, const PlacedValue& b) noexcept nogil:
     return a.begin < b.begin

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from ..symbol.node import Entry
     from ..typing import NDArray, Shape
 
-_array_ids = count()
+_array_ids = count()  # numbers in names of constants
 
 
-class ConstantArray(OperatorProperty):
+class ConstantArray(OperatorProperty):  # operator that outputs a constant
     """An operator that gives a constant array of an mx.np function, such as a mask."""
 
     number = Int(0)  # a unique id, so that no two nodes are equal
@@ -47,7 +47,7 @@ class ConstantArray(OperatorProperty):
         return _CopyConstant(self.array)
 
 
-class _CopyConstant(Operator):
+class _CopyConstant(Operator):  # copies the constant to its output
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.array = array
 
@@ -62,7 +62,7 @@ class _CopyConstant(Operator):
         np.asarray(out_data[0])[...] = self.array
 
 
-_CONSTANT_ARRAY = OpEntry("_held", ConstantArray)
+_CONSTANT_ARRAY = OpEntry("_held", ConstantArray)  # operator that outputs a constant
 
 
 def _constant_node(name: str, array: NDArray) -> Node:

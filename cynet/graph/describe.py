@@ -19,7 +19,7 @@ def describe(graph: Graph) -> str:
     lines.append(f"Total {graph.memory.cached >> 20} MB kept between runs")
     lines.append(f"Total {graph.memory.planned >> 20} MB allocated")
     lines.append(f"Total {graph.memory.unplanned >> 20} MB without in-place and sharing")
-    lines.append(f"Total {sum(map(_temporary_spaces, graph.steps))} TempSpace resource requested")
+    lines.append(f"Total {sum(map(_count_temp_spaces, graph.steps))} TempSpace resource requested")
     return "\n".join(lines)
 
 
@@ -61,7 +61,7 @@ def algorithm_text(step: Step) -> str:
     return f": {', '.join(apart)}" if apart else ""
 
 
-def _temporary_spaces(step: Step) -> int:
+def _count_temp_spaces(step: Step) -> int:
     """Return the number of temporary spaces that a step requests."""
     shapes = [v.shape for v in (step.origin or step).in_data]
     forward = step.direction == FORWARD

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from .ir import Graph
 
-REQUEST_CODES = {"null": NULL, "write": WRITE, "add": ADD, "inplace": WRITE}
+REQUEST_CODES = {"null": NULL, "write": WRITE, "add": ADD, "inplace": WRITE}  # grad_req -> code
 
 
 def gradient(graph: Graph, grad_req: Mapping[str, str], apart: bool = False) -> Graph:
@@ -42,7 +42,7 @@ def gradient(graph: Graph, grad_req: Mapping[str, str], apart: bool = False) -> 
     return _GradientPass(graph, grad_req, apart).run()
 
 
-class _GradientPass:
+class _GradientPass:  # adds the backward steps to one graph
     """The state of one run of the gradient pass."""
 
     def __init__(self, graph: Graph, grad_req: Mapping[str, str], apart: bool) -> None:
@@ -70,7 +70,7 @@ class _GradientPass:
         for index, value in enumerate(self.graph.outputs):
             self.heads.setdefault(value, index)
         for step in reversed(forward):
-            self._add_backward(step, needed)
+            self._add_backward_step(step, needed)
         self._zero_missing_gradients()
         self.graph.steps.extend(self.steps)
         return self.graph
@@ -81,17 +81,17 @@ class _GradientPass:
         reshape) needs no gradient from outside."""
         needed = set(self.wanted)
         for step in forward:
-            if step.prop.differentiable and any(v in needed for v in _grad_inputs(step)):
+            if step.prop.differentiable and any(v in needed for v in _inputs_with_grads(step)):
                 read = read_by_backward(step, len(step.out_data), len(step.in_data))
                 self.read[step] = read
                 needed.update(v for i, v in enumerate(step.out_data) if i in read)
         return needed
 
-    def _add_backward(self, step: Step, needed: Container[Value]) -> None:
+    def _add_backward_step(self, step: Step, needed: Container[Value]) -> None:
         """Append `step`'s backward if it contributes to a requested gradient and gets a gradient,
         or if it updates states: a BatchNorm before a BlockGrad updates its statistics, as in
         MXNet."""
-        if not step.prop.differentiable or not any(v in needed for v in _grad_inputs(step)):
+        if not step.prop.differentiable or not any(v in needed for v in _inputs_with_grads(step)):
             return
         n_out, n_in = len(step.out_data), len(step.in_data)
         traits, visible = step.prop.graph.traits, step.prop.num_visible_outputs()
@@ -115,14 +115,14 @@ class _GradientPass:
                 there = not step.prop.honours_req or (
                     self.apart and not blocked and i not in traits.shape_only
                 )
-                in_grad.append(_partial_gradient(value, i) if there else None)
+                in_grad.append(_make_partial_grad(value, i) if there else None)
                 req.append(WRITE if there else NULL)
                 continue
             target = self._gradient_target(value)
             begun = value in self.begun
             # If a step has an input twice, the parts of its gradient must not share memory.
             if self.apart or target in begun_here or (begun and not step.prop.honours_req):
-                part = _partial_gradient(value, i)
+                part = _make_partial_grad(value, i)
                 in_grad.append(part)
                 req.append(WRITE)
                 late.append(copy_step(part, target, ADD if begun else WRITE))
@@ -182,14 +182,14 @@ class _GradientPass:
         zero = Value(
             f"{value.name}_grad", value.shape, value.dtype, value.ctx, TEMP, value.channels_last
         )
-        self.steps.append(_zero_step(zero))
+        self.steps.append(_make_zero_step(zero))
         return zero
 
     def _zero_missing_gradients(self) -> None:
         """Finish gradients of arguments that are outputs, and zero those without contributions."""
         for value in self.wanted:
             if value not in self.begun:
-                self.steps.append(_zero_step(self.grad[value]))
+                self.steps.append(_make_zero_step(self.grad[value]))
 
 
 def read_by_backward(step: Any, n_out: int, n_in: int) -> set[int]:
@@ -208,17 +208,17 @@ def read_by_backward(step: Any, n_out: int, n_in: int) -> set[int]:
     return used
 
 
-def _partial_gradient(value: Value, i: int) -> Value:
+def _make_partial_grad(value: Value, i: int) -> Value:
     """Return a temporary for a contribution to the gradient of `value`, from input `i`."""
     name = f"{value.name}_grad_part{i}"
     return Value(name, value.shape, value.dtype, value.ctx, TEMP, value.channels_last)
 
 
-def _grad_inputs(step: Step) -> list[Value]:
+def _inputs_with_grads(step: Step) -> list[Value]:
     """Return the inputs of a step that have gradients."""
     return [v for i, v in enumerate(step.in_data) if i not in step.prop.graph.traits.shape_only]
 
 
-def _zero_step(value: Value) -> Step:
+def _make_zero_step(value: Value) -> Step:
     prop = get_operator("_zeros").prop(shape=value.shape, dtype=value.dtype)
     return Step(f"{value.name}_zero", prop, value.ctx, FORWARD, [], [value], [], [WRITE])

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..typing import Shape, Symbol
 
 
-class Structure:
+class Structure:  # a symbol's nodes in order and who reads them, for any shapes
     """The nodes of a graph in topological order, with their neighbors: the same for all shapes.
 
     order: list of Node
@@ -166,7 +166,7 @@ def infer_types(
     return out
 
 
-class _Inference:
+class _Inference:  # base of shape and dtype inference over a graph
     """Inference to a fixed point: nodes with changed neighbors infer again.
 
     What is known of an entry only ever grows (`merge` refuses the rest), so this ends.

@@ -24,7 +24,7 @@ ARG, AUX, GRAD, HEAD, OUTPUT, TEMP = "arg", "aux", "grad", "head", "output", "te
 CONST, CACHED, SAVED = "const", "cached", "saved"  # other kinds of values
 
 
-class CachedStepGroup:
+class CachedStepGroup:  # steps that run only if what they read has changed
     """Steps that run together, only if an array that they read was written since the last run.
 
     sources: The arguments and auxiliary states that they read, without constants.
@@ -100,7 +100,7 @@ class Graph:
             found = self.hook_results[key] = getattr(prop.graph, hook)(prop, shapes, types, *more)
         return found
 
-    def neighbours(self) -> tuple[dict[Value, list[Step]], dict[Value, Step]]:
+    def readers_and_writers(self) -> tuple[dict[Value, list[Step]], dict[Value, Step]]:
         """Return two dicts: value -> steps that read it, and value -> step that writes it."""
         readers: dict[Value, list[Step]] = {}
         writer: dict[Value, Step] = {}

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 ALIGNMENT_BYTES = 64  # offsets in the arena are multiples of it
 
 
-class MemoryReport(NamedTuple):
+class MemoryReport(NamedTuple):  # bytes that an executor needs
     """The bytes of the temporaries of a Graph.
 
     planned : int
@@ -138,7 +138,7 @@ def _touched_values(steps: Iterable[Step]) -> dict[Value, None]:
     return dict.fromkeys(value for step in steps for value in step.touched())
 
 
-class _IntervalSet:
+class _IntervalSet:  # of step indices
     """A set of step indices as intervals (first, last); adjacent intervals are merged."""
 
     def __init__(self) -> None:
@@ -158,7 +158,7 @@ class _IntervalSet:
         return i < len(self.lasts) and self.firsts[i] <= last
 
 
-class _LifetimeIndex:
+class _LifetimeIndex:  # first and last step of each value
     """The first and last step of each root, updated when values are merged."""
 
     def __init__(self, steps: list[Step]) -> None:
@@ -294,7 +294,7 @@ def _share_inplace(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value])
                 or lives.last[root] != index
             ):
                 continue
-            used = _uses_of_roots(step) if used is None else used
+            used = _count_root_uses(step) if used is None else used
             if used[root] != 1:
                 continue
             if target.kind == TEMP:
@@ -307,7 +307,7 @@ def _share_inplace(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value])
             taken.add(root)
 
 
-def _uses_of_roots(step: Step) -> Counter[Value]:
+def _count_root_uses(step: Step) -> Counter[Value]:
     """Return how often a step uses the memory of each root."""
     used: list[Value | None] = [*step.in_data, *step.out_data, *step.aux]
     if step.direction != FORWARD:
@@ -379,7 +379,7 @@ def _max_live_bytes(spans: Lifetimes) -> tuple[int, int]:
 
 # Sort keys of roots for placement, from bytes, first and last step; the first is the best for most
 # networks.
-_PLACEMENT_ORDERS: tuple[Callable[[int, int, int], Any], ...] = (
+_PLACEMENT_ORDERS: tuple[Callable[[int, int, int], Any], ...] = (  # sort keys
     lambda size, first, last: size,
     lambda size, first, last: size * (last - first + 1),
     lambda size, first, last: (last - first, size),

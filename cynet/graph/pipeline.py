@@ -16,7 +16,7 @@ from .passes.constant_folding import fold_constants
 from .passes.fuse_elementwise import fuse_chains
 from .passes.fuse_epilogue import fuse_activations, fuse_masks, fuse_sums
 from .passes.memory_format import choose_layouts
-from .passes.pool_before_activation import exchange_pooling
+from .passes.pool_before_activation import move_pooling_first
 from .passes.prepack_weights import pack_weights
 from .passes.recompute import recompute_values
 from .verify import verify
@@ -33,7 +33,7 @@ CPU = ("cpu",)  # devices that a pass supports
 ALL_DEVICES = ("cpu", "gpu")
 
 
-class Pass(NamedTuple):
+class Pass(NamedTuple):  # an optional pass over a graph, and when it runs
     """An optional pass: its name, its stage, the function from Graph to Graph, and a description.
 
     `requires` are the passes that have run before it, unless they are switched off; `devices` those
@@ -50,10 +50,10 @@ class Pass(NamedTuple):
 
 
 # GPUs run each operator by itself, in row-major memory.
-PASSES = (
+PASSES = (  # in the order in which they run
     Pass("fold", FORWARD, fold_constants, "computes once, when bound, what depends on no argument"),
     Pass("share", FORWARD, share_subexpressions, "computes equal nodes only once", ("fold",)),
-    Pass("commute", FORWARD, exchange_pooling, "max pooling before a rising activation"),
+    Pass("commute", FORWARD, move_pooling_first, "max pooling before a rising activation"),
     Pass("layout", FORWARD, choose_layouts, "channels-last convolutions", ("commute",), CPU),
     Pass("fuse", FORWARD, fuse_activations, "activations in the step before", ("layout",), CPU),
     Pass("sum", PREDICT, fuse_sums, "sums in the layer of one of their terms", ("fuse",), CPU),

@@ -1,7 +1,7 @@
 """Step and Value, the elements of a Graph (ir.py): compiled, as all passes read them."""
 
 
-cdef class Value:
+cdef class Value:  # a tensor of a graph: shape, dtype, kind, place in memory
     """One tensor of the graph.
 
     name (str): ``node_output`` for what a node computes, the variable's name for an argument.
@@ -51,7 +51,7 @@ cdef class Value:
         return f"<{self.kind} {self.name} {self.shape} {self.dtype}>"
 
 
-cdef class Step:
+cdef class Step:  # a call of an operator's forward or backward in a graph
     """A call of an operator's forward or backward in a Graph.
 
     The lists hold a Value or None (not given). Forward reads `in_data` and writes `out_data`;

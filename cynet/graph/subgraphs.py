@@ -34,10 +34,10 @@ HEADER_BYTES = 64  # start of `reserve`: the number of runs, or the index of the
 # Sources of a body's variable: a row of an input, a state, an input, an auxiliary state.
 ROW, STATE, INPUT, AUX = 0, 1, 2, 3  # kinds of sources of a variable
 # pack caches by the versions of arrays, which rows of an array do not have
-PASSES_NOT_IN_BODIES = frozenset({"pack"})
+PASSES_NOT_IN_BODIES = frozenset({"pack"})  # passes that inner graphs leave out
 
 
-class _SubgraphHooks(GraphHooks):
+class _SubgraphHooks(GraphHooks):  # cost estimate of control flow
     """Hooks of control flow steps: the cost is that of the bodies."""
 
     traits = Traits(bfloat16_loops=True)
@@ -47,7 +47,7 @@ class _SubgraphHooks(GraphHooks):
         return int(prop.runs * FLOPS_PER_SECOND * sum(map(seconds, steps)))
 
 
-class Body:
+class Body:  # the inner graph of a loop or branch, ready to run
     """An inner graph of a control flow step, after all passes.
 
     graph (Graph): With its memory planned; values that backward reads of forward are of kind
@@ -103,7 +103,7 @@ def _draws_random(step: Step) -> bool:
     return ResourceRequest.random in ask(shapes)
 
 
-class _MemoryLayout:
+class _MemoryLayout:  # offsets of values placed one after the other
     """A piece of memory in which values are placed one after the other."""
 
     def __init__(self, size: int = 0) -> None:
@@ -115,7 +115,7 @@ class _MemoryLayout:
         return offset
 
 
-class SubgraphRunner(OperatorProperty):
+class SubgraphRunner(OperatorProperty):  # a loop or branch operator
     """The property of a control flow step, which runs inner graphs."""
 
     pure = False  # an inner graph may run Python and change states

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _INPUT_KINDS = (ARG, AUX, GRAD, HEAD)  # kinds of values that no step needs to write
 # property -> the shapes and dtypes of its last inference
-_inferred_of_property: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_inferred_of_property: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # last shapes, dtypes
 
 
 def verify(graph: Graph, after: str) -> None:

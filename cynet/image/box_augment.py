@@ -9,7 +9,7 @@ from .boxes import box_areas, intersection_areas, mirror_boxes, move_boxes, sele
 from .record_augment import add_border, check_inter_method, resize_by_method, shift_hls
 
 # range of a crop -> the options with its lower and upper bound, one value for each kind of crop
-_CROP_RANGES = {
+_CROP_RANGES = {  # options with lower and upper bounds
     "scale": ("min_crop_scales", "max_crop_scales"),
     "ratio": ("min_crop_aspect_ratios", "max_crop_aspect_ratios"),
     "overlap": ("min_crop_overlaps", "max_crop_overlaps"),
@@ -18,7 +18,7 @@ _CROP_RANGES = {
 }
 
 
-class _CropKind:
+class _CropKind:  # ranges of a random crop's size and overlap
     """One kind of crop: ranges of its size and aspect ratio, and of its overlap with objects."""
 
     def __init__(self, ranges, trials):
@@ -59,7 +59,7 @@ class _CropKind:
         return bool(good.any())
 
 
-class BoxAugmenter:
+class BoxAugmenter:  # random changes of an image and its boxes
     """Augments uint8 pixels (H, W, C) and boxes (N, 5 or more) by ``BOX_AUGMENT_OPTIONS``.
 
     All that is random is drawn from the generator of the call.
@@ -114,29 +114,29 @@ class BoxAugmenter:
             image = resize_by_method(image, new_w, new_h, o["inter_method"], rng)
         if self.channels == 3:
             image = self._jitter_colors(image, rng)
-        if self._draw_with_chance("rand_mirror_prob", rng):
+        if self._happens_by_chance("rand_mirror_prob", rng):
             image, boxes = image[:, ::-1], mirror_boxes(boxes)
-        if o["max_pad_scale"] > 1 and self._draw_with_chance("rand_pad_prob", rng):
+        if o["max_pad_scale"] > 1 and self._happens_by_chance("rand_pad_prob", rng):
             image, boxes = self._pad_image(image, boxes, rng)
-        if self.crops and self._draw_with_chance("rand_crop_prob", rng):
+        if self.crops and self._happens_by_chance("rand_crop_prob", rng):
             image, boxes = self._crop_image(image, boxes, rng)
         return resize_by_method(
             image, *self._final_size(*image.shape[:2]), o["inter_method"], rng
         ), boxes
 
-    def _draw_with_chance(self, name, rng):
+    def _happens_by_chance(self, name, rng):
         return self.o[name] > 0 and rng.random() < self.o[name]
 
     def _jitter_colors(self, image, rng):
         o, shift = self.o, [0, 0, 0]
         for i, name in enumerate(("hue", "illumination", "saturation")):  # HLS as in OpenCV
             maximum = o[f"max_random_{name}"]
-            if maximum > 0 and self._draw_with_chance(f"random_{name}_prob", rng):
+            if maximum > 0 and self._happens_by_chance(f"random_{name}_prob", rng):
                 shift[i] = int(rng.integers(-maximum, maximum + 1))
         if any(shift):
             image = shift_hls(image, shift)
         maximum = o["max_random_contrast"]
-        if maximum > 0 and self._draw_with_chance("random_contrast_prob", rng):
+        if maximum > 0 and self._happens_by_chance("random_contrast_prob", rng):
             factor = np.float32(1 + rng.uniform(-maximum, maximum))
             image = (image * factor).clip(0, 255).astype(np.uint8)
         return image

@@ -20,7 +20,7 @@ __all__ = ["BrightnessJitterAug", "CastAug", "ColorJitterAug", "ColorNormalizeAu
 __all__ += ["ContrastJitterAug", "HueJitterAug", "LightingAug", "RandomGrayAug"]
 __all__ += ["SaturationJitterAug"]
 
-_GRAY_WEIGHTS = np.array([[[0.299, 0.587, 0.114]]], np.float32)
+_GRAY_WEIGHTS = np.array([[[0.299, 0.587, 0.114]]], np.float32)  # of red, green, blue
 _IMAGENET_MEAN = [123.68, 116.28, 103.53]  # mean color of ImageNet, as in MXNet
 _IMAGENET_STD = [58.395, 57.12, 57.375]  # standard deviation of its colors
 _PCA_EIGENVALUES = [55.46, 4.794, 1.148]  # of the colors of ImageNet

@@ -16,7 +16,7 @@ from .boxes import MIN_COLUMNS, select_nonempty_boxes, split_box_label
 from .codec import decode_rgb
 from .detection import CreateDetAugmenter, apply_with_boxes
 from .geometry import pixel_array
-from .image_iter import HOOKS, ImageIter
+from .image_iter import SUBCLASS_HOOKS, ImageIter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -165,7 +165,7 @@ class ImageDetIter(ImageIter):
     def _store_sample(self, data, labels, row, label, content):
         if np.ndim(label) < 2:  # a subclass's next_sample may return the record's flat label
             label = self._parse_label(label)
-        if self._overrides_method(*HOOKS):
+        if self._overrides_method(*SUBCLASS_HOOKS):
             image = self.imdecode(content)
             self.check_valid_image([image])
             image, boxes = self.augmentation_transform(image, label)

@@ -25,7 +25,7 @@ from ..base.errors import (
 from ..base.files import read_file
 from ..base.overrides import overridden_methods
 from ..io import DataBatch, DataDesc, DataIter
-from ..io.positions import check_keys, read_position, read_rows
+from ..io.positions import check_keys, read_position, read_row_indices
 from ..io.rows_iter import resolve_data_part
 from ..ndarray import NDArray
 from ..recordio import MXIndexedRecordIO, MXRecordIO
@@ -33,7 +33,7 @@ from .augment import CreateAugmenter, checked_shape
 from .augmenter import apply_augmenter
 from .codec import decode_rgb
 from .geometry import imdecode, pixel_array
-from .source import FileSource, RecordSource, list_entries, part_range, read_list_file
+from .source import FileSource, RecordSource, parse_image_list, part_range, read_list_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ __all__ = ["ImageIter"]
 
 _LABEL_DTYPES = ("float32", "float64", "int32", "int64")
 _MODES = ("pad", "discard", "roll_over")  # values of last_batch_handle
-HOOKS = ("imdecode", "check_valid_image", "augmentation_transform", "postprocess_data")
+SUBCLASS_HOOKS = ("imdecode", "check_valid_image", "augmentation_transform", "postprocess_data")
 
 
 class ImageIter(DataIter):
@@ -194,7 +194,7 @@ class ImageIter(DataIter):
         labels = (batch_size,) if label_width == 1 else (batch_size, label_width)
         self.provide_data = [DataDesc(data_name, (batch_size, *self.data_shape))]
         self.provide_label = [DataDesc(label_name, labels, np.dtype(dtype).type)]
-        self._of_user = overridden_methods(type(self), (*HOOKS, "read_image"))
+        self._of_user = overridden_methods(type(self), (*SUBCLASS_HOOKS, "read_image"))
         self._left: list[int] = []  # samples left from the last epoch (roll_over)
         self.reset()
 
@@ -209,7 +209,7 @@ class ImageIter(DataIter):
         if self._listed is None:
             if imglist is None:
                 raise ArgumentError("images come from path_imgrec, path_imglist or imglist")
-            self._listed = {str(i): each for i, each in enumerate(list_entries(imglist), 1)}
+            self._listed = {str(i): each for i, each in enumerate(parse_image_list(imglist), 1)}
         return FileSource(list(self._listed.values()), path_root)
 
     # attributes of MXNet, which scripts and subclasses may replace
@@ -285,8 +285,8 @@ class ImageIter(DataIter):
         """
         who, count = type(self).__name__, len(self._source)
         check_keys(state, who, ("seq", "left", "cur"))
-        seq = read_rows(state, "seq", who, count, np.array(self.seq))
-        left = read_rows(state, "left", who, count)
+        seq = read_row_indices(state, "seq", who, count, np.array(self.seq))
+        left = read_row_indices(state, "left", who, count)
         if len(left) >= self.batch_size or not np.isin(left, seq).all():
             raise FormatError(f"expected a state of {who}, got one with {shown(left)} besides")
         cur = read_position(state, "cur", who, -len(left), len(seq))
@@ -395,7 +395,7 @@ class ImageIter(DataIter):
 
     def _store_sample(self, data, labels, row, label, content):
         labels[row] = label
-        if not self._overrides_method(*HOOKS):
+        if not self._overrides_method(*SUBCLASS_HOOKS):
             array = decode_rgb(content)
             for each in self.auglist:
                 array = apply_augmenter(each, array)

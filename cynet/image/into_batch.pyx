@@ -61,7 +61,7 @@ def writable_view(array):
     raise ArgumentError(f"a batch of images is float32, uint8 or int8, not {array.dtype}")
 
 
-def put_normalized(const uint8_t[:, :, :] image, bint mirrored, const float[::1] mean,
+def normalize_into(const uint8_t[:, :, :] image, bint mirrored, const float[::1] mean,
                    const float[::1] factor, float[:, :, ::1] out):
     """Compute ``out = (image - mean) * factor`` without the GIL.
 
@@ -85,9 +85,9 @@ def put_normalized(const uint8_t[:, :, :] image, bint mirrored, const float[::1]
                          &out[0, 0, 0])
 
 
-def put_clipped(const uint8_t[:, :, :] image, bint mirrored, uint8_t maximum,
+def clip_pixels(const uint8_t[:, :, :] image, bint mirrored, uint8_t maximum,
                 uint8_t[:, :, ::1] out):
-    """Compute ``out = minimum(image, maximum)`` without the GIL; parameters of `put_normalized`."""
+    """Compute ``out = minimum(image, maximum)`` without the GIL; parameters of `normalize_into`."""
     cdef bint turned = mirrored
     cdef const uint8_t* first
     check_image(image, out.shape[0], out.shape[1], out.shape[2])

@@ -9,7 +9,7 @@ from ..base.errors import ArgumentError, describe_error, loop_error
 from ..base.interrupts import ThreadPool
 
 
-class BatchPipeline:
+class BatchPipeline:  # fills batches ahead in threads
     """Calls ``fill(task, part)`` for all parts of each task in threads; returns tasks in order.
 
     At most `ahead` tasks are begun and not yet given. The first error of a task, in the order of

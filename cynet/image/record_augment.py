@@ -8,13 +8,13 @@ from ..base.errors import ArgumentError, FormatError, shown
 from ..base.opencv import N_INTERPOLATIONS, cv, resize_image
 from ..ndarray import load
 from .color_augment import _GRAY_WEIGHTS, _PCA_EIGENVALUES, _PCA_VECTORS
-from .into_batch import put_clipped, put_normalized
+from .into_batch import clip_pixels, normalize_into
 from .record_options import AUGMENT_OPTIONS
 
 _MAX_ATTEMPTS = 10  # maximum attempts to find a crop of a random area
 _HUE_RANGE = 180  # number of hues in OpenCV's uint8 images
 # options that `random_resized_crop` excludes
-_OTHER_CROP_OPTIONS = (
+_OTHER_CROP_OPTIONS = (  # not with random_resized_crop
     *("rand_crop", "min_crop_size", "max_crop_size"),
     *("min_random_scale", "max_random_scale"),
 )
@@ -53,7 +53,7 @@ def shift_hls(image, shift):
     return cv().cvtColor(turned, cv().COLOR_HLS2RGB)
 
 
-class RecordAugmenter:
+class RecordAugmenter:  # random changes of an image
     """Augments uint8 pixels (H, W, C) by ``AUGMENT_OPTIONS``.
 
     All that is random is drawn from the generator of the call.
@@ -104,7 +104,7 @@ class RecordAugmenter:
                 rng,
             )
         if self.has_affine:
-            image = self._affine_augment(image, rng)
+            image = self._apply_affine_change(image, rng)
         if o["pad"] > 0:
             image = add_border(image, [o["pad"]] * 4, o["fill_value"])
         image = self._crop_image(image, rng)
@@ -115,7 +115,7 @@ class RecordAugmenter:
     def _resize_image(self, image, width, height, rng):
         return resize_by_method(image, width, height, self.o["inter_method"], rng)
 
-    def _affine_augment(self, image, rng):
+    def _apply_affine_change(self, image, rng):
         """Rotate, shear, scale and stretch an image by one affine map around its center."""
         o = self.o
         height, width = image.shape[:2]
@@ -243,7 +243,7 @@ class RecordAugmenter:
         return out
 
 
-class Normalizer:
+class Normalizer:  # writes normalized pixels into a batch
     """Writes pixels into a batch: mirrored, as (C, H, W), normalized by ``NORMALIZE_OPTIONS``.
 
     Of bytes only the mean is taken away, and only of int8, as MXNet does; the rest would leave
@@ -283,13 +283,13 @@ class Normalizer:
             image = np.ascontiguousarray(image)
         if out.dtype == np.int8 and self.mean.any():
             less = np.empty(out.shape, np.float32)
-            put_normalized(image, mirrored, self.zero, self.one, less)
+            normalize_into(image, mirrored, self.zero, self.one, less)
             np.rint(less - self._mean_for(mirrored), out=less)
             out[...] = less.clip(-128, 127, out=less)
             return
         if out.dtype != np.float32:
             maximum = 127 if out.dtype == np.int8 else 255
-            put_clipped(image, mirrored, maximum, out.view(np.uint8))
+            clip_pixels(image, mirrored, maximum, out.view(np.uint8))
             return
         factor, more = self.factor, None
         if o["max_random_contrast"] > 0 or o["max_random_illumination"] > 0:
@@ -298,10 +298,10 @@ class Normalizer:
             by = o["max_random_illumination"]
             more = np.float32(rng.uniform(-by, by)) * self.factor
         if self.by_pixel:
-            put_normalized(image, mirrored, self.zero, self.one, out)
+            normalize_into(image, mirrored, self.zero, self.one, out)
             out -= self._mean_for(mirrored)
             out *= factor
         else:
-            put_normalized(image, mirrored, self.mean.ravel(), factor.ravel(), out)
+            normalize_into(image, mirrored, self.mean.ravel(), factor.ravel(), out)
         if o["max_random_illumination"] > 0:
             out += more

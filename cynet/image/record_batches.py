@@ -18,7 +18,7 @@ from .source import RecordSource, read_list_file
 _DECODE_SPAN = Span("decode image", "data")  # time range in the profiler's trace
 
 
-class ImageBatch:
+class ImageBatch:  # images and labels of a batch, which threads fill
     """Arrays of a batch, which threads fill."""
 
     def __init__(self, numbers, pad, epoch, at, data_shape, label_width, dtype):
@@ -31,7 +31,7 @@ class ImageBatch:
         self.index = np.empty(count, np.uint64)
 
 
-class RecordBatches:
+class RecordBatches:  # decodes a record file's images into batches
     """Makes and fills batches of a record file; several threads may fill batches at once.
 
     options (dict): Of ``READ_OPTIONS``, ``AUGMENT_OPTIONS`` and, perhaps, ``NORMALIZE_OPTIONS``.

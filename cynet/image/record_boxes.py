@@ -14,7 +14,7 @@ from .record_iter import ImageRecordIter, options_signature
 _HEADER_LENGTH = 4  # channels, height and width of the image, length of its label
 
 
-class BoxBatches(RecordBatches):
+class BoxBatches(RecordBatches):  # batches of images with boxes
     """Makes and fills batches of images with boxes. A row of labels is: channels, height and width
     of the image in the batch, the number of values that follow, head and boxes, padding."""
 

@@ -10,7 +10,7 @@ from ..base.files import file_name
 from ..io.rows_iter import parse_flag, resolve_data_part
 
 
-class Option(NamedTuple):
+class Option(NamedTuple):  # an iterator's parameter: default, type, description
     """A parameter: its default, its type, and its description."""
 
     default: object
@@ -66,7 +66,7 @@ def _enum_parser(*words):
     return parse_choice
 
 
-READ_OPTIONS = {
+READ_OPTIONS = {  # how records are read: files, batches, threads
     "path_imgrec": Option("", _parse_path, "file of records; several with ; between, or a folder"),
     "path_imgidx": Option(
         "", _parse_path, "its index; without one the file is looked through first"
@@ -101,7 +101,7 @@ READ_OPTIONS = {
     "label_name": Option("softmax_label", _parse_text, "name of the labels"),
     "skip_damaged": Option(False, parse_flag, "leave out and count images that cannot be read"),
 }
-AUGMENT_OPTIONS = {
+AUGMENT_OPTIONS = {  # random changes of images
     "aug_seq": Option("aug_default", _parse_text, "the one list of augmenters that there is"),
     "resize": Option(-1, _parse_integer, "length of the shorter side at first"),
     "rand_crop": Option(False, parse_flag, "a crop anywhere; else in the middle"),
@@ -130,7 +130,7 @@ AUGMENT_OPTIONS = {
     "inter_method": Option(1, _parse_integer, "0 to 4, 9 or 10, as of mx.image.imresize"),
     "pad": Option(0, _parse_integer, "a border of so many pixels"),
 }
-NORMALIZE_OPTIONS = {
+NORMALIZE_OPTIONS = {  # mirroring, mean, scale
     "mirror": Option(False, parse_flag, "every image mirrored"),
     "rand_mirror": Option(False, parse_flag, "every second one mirrored"),
     "mean_img": Option("", _parse_path, "file of an array to take away; made if it is not there"),
@@ -146,17 +146,17 @@ NORMALIZE_OPTIONS = {
     "max_random_contrast": Option(0.0, float, "range of a factor around 1"),
     "max_random_illumination": Option(0.0, float, "range of what is added"),
 }
-BOX_READ_OPTIONS = READ_OPTIONS | {
+BOX_READ_OPTIONS = READ_OPTIONS | {  # of images with boxes
     "label_width": Option(-1, _parse_integer, "numbers of every label; -1: as each one has them"),
     "label_pad_width": Option(0, _parse_integer, "length of a label; 0 or -1: that of the longest"),
     "label_pad_value": Option(-1.0, float, "what fills up a label"),
 }
 NON_BOX_OPTIONS = ("mirror", "rand_mirror", "max_random_contrast", "max_random_illumination")
-BOX_NORMALIZE_OPTIONS = {
+BOX_NORMALIZE_OPTIONS = {  # of images with boxes
     name: option for name, option in NORMALIZE_OPTIONS.items() if name not in NON_BOX_OPTIONS
 } | {f"std_{c}": Option(0.0, float, "divides this channel; 0: it does not") for c in "rgba"}
 _PER_CROP = "; one for each kind of crop, or one for all"  # ends descriptions of crop options
-BOX_AUGMENT_OPTIONS = {
+BOX_AUGMENT_OPTIONS = {  # random changes of images with boxes
     "aug_seq": Option("det_aug_default", _parse_text, "the one list of augmenters that there is"),
     "resize": Option(-1, _parse_integer, "length of the shorter side at first"),
     "rand_crop_prob": Option(0.0, float, "probability of a crop"),

@@ -32,7 +32,7 @@ def record_files(path):
     return found
 
 
-class RecordSource:
+class RecordSource:  # images and labels in record files
     """Images in record files.
 
     path (str or path): See :func:`record_files`.
@@ -111,7 +111,7 @@ class RecordSource:
         return len(self._sample_label(header, index))
 
 
-class FileSource:
+class FileSource:  # images in separate files, with labels
     """Images in separate files.
 
     entries: list of (label, path)
@@ -165,7 +165,7 @@ def read_list_file(path):
     return found
 
 
-def list_entries(imglist):
+def parse_image_list(imglist):
     """Return entries (label, path) of a list of [label or labels, path] in memory."""
     entries = []
     for each in imglist:

@@ -286,7 +286,7 @@ class Initializer(Guarded, SettingsRepr):
         )
 
 
-_METHOD_BY_SUFFIX = (
+_METHOD_BY_SUFFIX = (  # end of a parameter's name -> method that fills it
     ("weight", "_init_weight"),
     ("bias", "_init_bias"),
     ("gamma", "_init_gamma"),

@@ -20,12 +20,12 @@ from ..base.errors import (
 from ..ndarray import NDArray, array
 from ..ndarray.sparse.convert import rows_at_indices
 from .base import DataBatch, DataDesc, DataIter
-from .positions import check_keys, read_position, read_rows
+from .positions import check_keys, read_position, read_row_indices
 
 if TYPE_CHECKING:
     from ..typing import IterData
 
-_LAST_BATCH_MODES = ("pad", "discard", "roll_over")
+_LAST_BATCH_MODES = ("pad", "discard", "roll_over")  # values of last_batch_handle
 
 
 class NDArrayIter(DataIter):
@@ -234,8 +234,8 @@ class NDArrayIter(DataIter):
         who, count, size = type(self).__name__, self.num_data, self.batch_size
         check_keys(state, who, ("idx", "order", "rolled", "cursor"))
         every = np.arange(count)
-        idx, order = (read_rows(state, name, who, count, every) for name in ("idx", "order"))
-        rolled = read_rows(state, "rolled", who, count)
+        idx, order = (read_row_indices(state, name, who, count, every) for name in ("idx", "order"))
+        rolled = read_row_indices(state, "rolled", who, count)
         cursor = read_position(state, "cursor", who, 1 - 2 * size, count + size - 1)
         # the first row of the next or last batch
         begun = cursor + size if cursor < -size else cursor
@@ -285,7 +285,7 @@ class NDArrayIter(DataIter):
 def _gather_rows(values, rows):
     """Copy rows into a new NDArray; NumPy reads them from the array's own memory."""
     if values.stype == "csr":
-        return rows_at_indices(values.canonical(), rows)
+        return rows_at_indices(values.as_canonical(), rows)
     if name_of(values.dtype) == "bfloat16":  # NumPy lacks bfloat16
         return array(values.host_copy()[rows], dtype=values.dtype)
     return array(np.asarray(memoryview(values))[rows], dtype=values.dtype)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 1 << 20  # bytes that are read at once
 
 
-class Checkpoint(NamedTuple):
+class Checkpoint(NamedTuple):  # epoch, file paths and saving time of a found checkpoint
     """Result of `find_checkpoint`: the epoch, the paths, and the time of saving in ns."""
 
     epoch: int

@@ -55,7 +55,7 @@ def _unverified_ssl_context():
     return context
 
 
-def fetch_first(urls, fits, attempts=2):
+def fetch_first_valid(urls, fits, attempts=2):
     """Download from the first of several URLs whose content `fits`; try each URL `attempts` times.
 
     Parameters

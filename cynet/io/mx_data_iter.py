@@ -8,7 +8,7 @@ from ..base.errors import ArgumentTypeError, StateError, shown
 from .base import DataBatch, DataIter
 
 
-class MXDataIter(DataIter):
+class MXDataIter(DataIter):  # base of iterators over files
     r"""Base of the iterators over files: CSV, LibSVM, MNIST and image records.
 
     ``getdata`` and ``getlabel`` give one NDArray each, as MXNet's do, not a list. Asked for before

@@ -34,7 +34,7 @@ def check_item_count(state, key, caller, count, what):
         raise FormatError(f"{caller}: a state of {state[key]} {what} for {count} {what}")
 
 
-def read_rows(state, key, caller, count, all_of=None):
+def read_row_indices(state, key, caller, count, all_of=None):
     """Return the row indices in a state, checked to be below `count`; with `all_of`,
     an array, they must be a permutation of it."""
     try:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MAX_COLUMNS = 1 << 31  # maximum of numbers in a row
 
 
-class RowsIter(MXDataIter):
+class RowsIter(MXDataIter):  # batches of rows of a data and a label array
     """Iterates over batches of rows of a data and a label array.
 
     data, label: With as many rows.

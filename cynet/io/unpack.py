@@ -9,7 +9,7 @@ from ..base.errors import FormatError
 from ..base.files import open_for_reading
 
 # first bytes of a file -> name of the compression, module that unpacks it, file extension
-_DECOMPRESSORS = {
+_DECOMPRESSORS = {  # first bytes -> name, module, file extension
     b"\x1f\x8b": ("gzip", "gzip", ".gz"),
     b"BZh": ("bzip2", "bz2", ".bz2"),
     b"\xfd7zXZ\0": ("xz", "lzma", ".xz"),

@@ -78,7 +78,7 @@ def _flatten_states(states):
 
 
 @guarded(but=("next",))
-class _WrapIter(DataIter):
+class _WrapIter(DataIter):  # base of iterators over other iterators' batches
     """Base of iterators that pass on the batches of other iterators."""
 
     def next(self) -> DataBatch:
@@ -191,7 +191,7 @@ class ResizeIter(_WrapIter):
 _LIVE_BATCHES = 3  # batches alive at once: the returned one, the ready one, and the one being made
 
 
-class _ProtectedBatches:
+class _ProtectedBatches:  # copies batches that the iterator would overwrite
     """Protects the batches of a prefetched iterator from being overwritten by it.
 
     An iterator may fill one batch, one list or one memory (or two in turn) again and again. Arrays
@@ -216,15 +216,15 @@ class _ProtectedBatches:
         arrays = [each for each in (*batch.data, *(batch.label or ())) if isinstance(each, NDArray)]
         self._given.append((arrays, total_writes(arrays)))
 
-        def own_copy(array):
+        def copy_if_needed(array):
             needed = copies if isinstance(array, NDArray) else isinstance(array, np.ndarray)
             return array.copy() if needed else array
 
         return DataBatch(
-            [own_copy(each) for each in batch.data],
-            None if batch.label is None else [own_copy(each) for each in batch.label],
+            [copy_if_needed(each) for each in batch.data],
+            None if batch.label is None else [copy_if_needed(each) for each in batch.label],
             batch.pad,
-            own_copy(batch.index),
+            copy_if_needed(batch.index),
             getattr(batch, "bucket_key", None),
         )
 
@@ -407,7 +407,7 @@ class PrefetchingIter(_WrapIter):
         return True
 
 
-class _BatchThread:
+class _BatchThread:  # prefetches one batch of an iterator
     """A thread that prefetches one batch of one iterator; it ends with the epoch."""
 
     def __init__(self, source, guard):

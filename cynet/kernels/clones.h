@@ -15,7 +15,7 @@
 // Cython writes the type before variables as well, where the attribute has no effect.
 #pragma GCC diagnostic ignored "-Wattributes"
 #else
-#define CYNET_CLONES
+#define CYNET_CLONES  // one version of a function alone
 #endif
 
 #endif

@@ -43,7 +43,7 @@
 namespace cynet {
 
 // An array: the same fields as TBlob of _typedefs.pxd.
-struct Blob {
+struct Blob {  // an array and its shape
   void* data;
   int64_t shape[8];
   int64_t size;
@@ -53,7 +53,7 @@ struct Blob {
 enum { MAX_TENSORS = 72 };  // maximum number of tensors that a kernel reads or writes
 
 // The lowest index that threads report.
-struct FirstIndex {
+struct FirstIndex {  // lowest index that threads report
   std::atomic<int64_t> first{-1};
   std::vector<double> values;  // values for the error message
   int64_t place() const { return first; }
@@ -70,7 +70,7 @@ struct Failure : FirstIndex {
 };
 
 // One run of a kernel, whose tensors are in the order of the declaration that names it.
-struct Args {
+struct Args {  // arguments of one run of a kernel
   const Blob* in[MAX_TENSORS];  // nullptr: not given
   const Blob* out[MAX_TENSORS];
   bool wanted[MAX_TENSORS];  // true if the output must be written
@@ -106,7 +106,7 @@ struct Args {
   // The declaration's `failure` describes the error; forward or backward then raises it.
   void fail(int64_t place) const { failure->record_lowest(place); }
   // The declaration's `noticed` is called after the run, which goes on.
-  void note(int64_t place, const std::vector<double>& values) const {
+  void note_value(int64_t place, const std::vector<double>& values) const {
     failure->noted.values = values;
     failure->noted.record_lowest(place);
   }
@@ -165,20 +165,20 @@ struct ParamKind<std::array<T, n>> {
   enum { kind = ParamKind<T>::kind, count = n };
 };
 
-#define CYNET_MEMBER(Type, name) Type name;
-#define CYNET_FIELD(Type, name)                                                  \
+#define CYNET_DECLARE_MEMBER(Type, name) Type name;
+#define CYNET_PARAM_FIELD(Type, name)                                            \
   {#name, char(::cynet::ParamKind<Type>::kind), ::cynet::ParamKind<Type>::count, \
    offsetof(Self, name)},
 // struct Name with the members that LIST(field) lists as field(Type, name), which a kernel gets and
 // a declaration fills by name.
-#define CYNET_PARAMS(Name, LIST)                             \
-  struct Name {                                              \
-    LIST(CYNET_MEMBER)                                       \
-    static const ParamField* fields() {                      \
-      typedef Name Self;                                     \
-      static const ParamField all[] = {LIST(CYNET_FIELD){}}; \
-      return all;                                            \
-    }                                                        \
+#define CYNET_PARAMS(Name, LIST)                                   \
+  struct Name {                                                    \
+    LIST(CYNET_DECLARE_MEMBER)                                     \
+    static const ParamField* fields() {                            \
+      typedef Name Self;                                           \
+      static const ParamField all[] = {LIST(CYNET_PARAM_FIELD){}}; \
+      return all;                                                  \
+    }                                                              \
   };
 
 // Writes or adds one number to an output; no effect if `out` is nullptr.
@@ -212,7 +212,7 @@ inline const KernelEntry*& kernel_list_head() {
 
 // The row for elements of type T in tables that are indexed by dtype.
 template <typename T>
-constexpr int row_of_type = -1;
+constexpr int row_of_type = -1;  // -1: no row
 template <>
 constexpr int row_of_type<float> = F32;
 template <>
@@ -252,7 +252,7 @@ struct RegisteredKernel {
 #ifdef CYNET_X86_LEVELS
 #define CYNET_EVERY_LEVEL(function) {function, function, function, function}
 #else
-#define CYNET_EVERY_LEVEL(function) CYNET_ONE_SET(function)
+#define CYNET_EVERY_LEVEL(function) CYNET_SAME_AT_LEVELS(function)
 #endif
 
 #define CYNET_REGISTER(LEVELS, name, Params, cost, space, ...)                                 \

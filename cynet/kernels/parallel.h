@@ -29,7 +29,7 @@ enum { BEYOND_CACHES = 32 << 20 };
 enum { FLOATS_APART = 2048 };
 
 template <typename Body>
-struct BodyRange {
+struct BodyRange {  // parallel_for's body and its n
   Body* body;
   int64_t n;
   static void run(void* arg, int part, int parts) {

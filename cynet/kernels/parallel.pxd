@@ -17,7 +17,7 @@ cdef int threads_for(int64_t work) noexcept nogil
 # The number of threads for loops whose result is the same for any number: as `work` is worth if a
 # helper is awake, 1 if all sleep or none was started. A sleeping thread takes 30 us to wake, half a
 # millisecond on an idle virtual machine.
-cdef int threads_awake(int64_t work) noexcept nogil
+cdef int threads_if_awake(int64_t work) noexcept nogil
 
 # Lets the OpenMP regions of a loaded library run on the team, before it has run any. Raises
 # CynetError when the library needs functions of OpenMP that the team does not have.

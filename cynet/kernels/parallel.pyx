@@ -33,7 +33,7 @@ cdef inline int _limit_threads(int64_t maximum) noexcept nogil:
     return _threads if _threads < maximum else <int>maximum
 
 
-cdef int threads_awake(int64_t work) noexcept nogil:
+cdef int threads_if_awake(int64_t work) noexcept nogil:
     if work < AWAKE_GRAIN or _threads < 2 or is_in_share() or not is_team_awake():
         return 1
     return _limit_threads(work // (AWAKE_GRAIN // 2))

@@ -39,7 +39,7 @@ cdef extern from "kernel.h" namespace "cynet" nogil:
     ctypedef void (*KernelFunction)(const Args& args) noexcept
     ctypedef int64_t (*SpaceFunction)(const Args& args) noexcept
 
-cdef class Kernel:
+cdef class Kernel:  # a compiled kernel with its parameters
     # A kernel for one dtype at the CPU's level, and its parameters.
     cdef KernelFunction run
     cdef SpaceFunction space  # bytes of workspace; NULL if it needs none

@@ -13,7 +13,7 @@ from .isa.dispatch cimport cpu_level, raise_missing_loop
 
 cdef extern from "kernel.h" namespace "cynet" nogil:
     int N_DTYPE
-    int dtype_row(int dtype) noexcept
+    int dtype_index(int dtype) noexcept
     struct ParamField:
         const char* name
         char kind
@@ -76,7 +76,7 @@ cdef Kernel find_kernel(str name, int dtype, dict params, object prop):
         return _cast_kernel()
     if entry == NULL:
         return _functor_kernel(name, dtype, params)
-    found.run, found.space = entry.run[dtype_row(dtype)][cpu_level()], entry.space
+    found.run, found.space = entry.run[dtype_index(dtype)][cpu_level()], entry.space
     if found.run == NULL:
         raise_missing_loop(entry.name, dtype)
     found.cost = entry.cost
@@ -155,7 +155,7 @@ cdef void _run_cast(const Args& args) noexcept nogil:
     cdef const Blob* x = args.in_[0]
     cdef const Blob* y = args.out[0]
     if args.add[0]:
-        run_cast_add(&adding[dtype_row(y.dtype)], x.dtype, x.data, y.data, y.size)
+        run_cast_add(&adding[dtype_index(y.dtype)], x.dtype, x.data, y.data, y.size)
     else:
         run_cast(x.dtype, y.dtype, x.data, y.data, y.size)
 
@@ -165,7 +165,7 @@ cdef Kernel _cast_kernel():
     cdef Kernel found = Kernel.__new__(Kernel)
     cdef Functor adding[9]
     for dtype in NAMES:
-        adding[dtype_row(dtype)] = find_unary(b"identity", dtype, True)
+        adding[dtype_index(dtype)] = find_unary(b"identity", dtype, True)
     found.run, found.names = _run_cast, ()
     _copy_params(found, <const char*>adding, sizeof(adding))
     return found
@@ -194,7 +194,7 @@ def kernels():
     cdef const KernelEntry* entry = kernel_list_head()
     found = {}
     while entry != NULL:
-        dtypes = [each for flag, each in NAMES.items() if entry.run[dtype_row(flag)][0] != NULL]
+        dtypes = [each for flag, each in NAMES.items() if entry.run[dtype_index(flag)][0] != NULL]
         found[entry.name.decode()] = tuple(n for n, _, _, _ in _param_fields(entry)), tuple(dtypes)
         entry = entry.next
     return found
@@ -216,7 +216,7 @@ def uses_workspace(str name):
 cdef dict _uses_workspace = {}  # cached results of uses_workspace
 
 
-cdef Functor _functor(const FunctorTable& table, const char* name, int dtype, bint add) except *:
+cdef Functor _find_loop(const FunctorTable& table, const char* name, int dtype, bint add) except *:
     cdef Functor found = table.find(name, dtype, add, cpu_level())
     if found.loop == NULL:
         raise_missing_loop(name, dtype)
@@ -224,19 +224,19 @@ cdef Functor _functor(const FunctorTable& table, const char* name, int dtype, bi
 
 
 cdef Functor find_unary(const char* name, int dtype, bint add) except *:
-    return _functor(unary_functors, name, dtype, add)
+    return _find_loop(unary_functors, name, dtype, add)
 
 
 cdef Functor find_unary_grad(const char* name, int dtype, bint add) except *:
-    return _functor(unary_grad_functors, name, dtype, add)
+    return _find_loop(unary_grad_functors, name, dtype, add)
 
 
 cdef Functor find_binary(const char* name, int dtype, bint add) except *:
-    return _functor(binary_functors, name, dtype, add)
+    return _find_loop(binary_functors, name, dtype, add)
 
 
 cdef Functor find_binary_grad(const char* name, int dtype, bint add) except *:
-    return _functor(binary_grad_functors, name, dtype, add)
+    return _find_loop(binary_grad_functors, name, dtype, add)
 
 
 def functors(str family):

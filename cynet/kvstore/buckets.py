@@ -26,7 +26,7 @@ def mpi_dtype(verb, dtype):
 _MPI_PIECE_BYTES = 2 << 20  # bytes of one MPI operation
 
 
-class BucketEntry:
+class BucketEntry:  # a key and its slice of a bucket
     """A key and the slice of a bucket that holds its array."""
 
     __slots__ = ("key", "view")
@@ -35,7 +35,7 @@ class BucketEntry:
         self.key, self.view = key, view
 
 
-class Bucket:
+class Bucket:  # memory that several arrays share
     """Memory that several arrays are copied into, one after another.
 
     verb (str): ``'sum'`` or ``'broadcast'``.

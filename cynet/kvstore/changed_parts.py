@@ -25,7 +25,7 @@ _MIN_DIRECT_BYTES = 1 << 20  # bytes of an array that shares no buffer
 _MPI_PIECE_BYTES = 2 << 20  # bytes of one MPI operation (buckets.py)
 
 
-class GatheredBuffer:
+class GatheredBuffer:  # one allgather's memory
     """A buffer that ranks fill together: ``counts[rank]`` entries each, one after another."""
 
     def __init__(self, target: NDArray, counts: Sequence[int], what: str) -> None:
@@ -33,19 +33,19 @@ class GatheredBuffer:
         self.mine: list[tuple[NDArray, list[NDArray]]] = []  # [(view of target, its arrays)]
         self.others: list[tuple[NDArray, list[NDArray]]] = []
 
-    def request(self, priority: int) -> Request:
+    def make_request(self, priority: int) -> Request:
         """Create the request that gathers the changed parts."""
         memory_of_all = host_view(self.target)
         bits = memory_of_all.view(f"u{memory_of_all.itemsize}")  # as integers: MPI has no float16
         step = max(_MPI_PIECE_BYTES // bits.itemsize // len(self.counts), 1)
         ends = np.cumsum(self.counts)
 
-        def piece(i):
+        def start_piece(i):
             sizes = [min(max(n - i, 0), step) for n in self.counts]
             starts = [int(end) - n + min(i, n) for end, n in zip(ends, self.counts)]
             return lambda comm: comm.Iallgatherv(_mpi_in_place(), [bits, (sizes, starts)])
 
-        starts = [piece(i) for i in range(0, max(self.counts), step)]
+        starts = [start_piece(i) for i in range(0, max(self.counts), step)]
         return Request(self.what, priority, bits.nbytes, starts, None, bits)
 
 
@@ -72,7 +72,7 @@ class ChangedParts:
         together = {}
         for key, each in arrays.items():
             dtype = NAMES[each[0].dtype_flag]
-            if len(each) == 1 and _is_large(each[0]) and _is_split(bounds[key]):
+            if len(each) == 1 and _is_large(each[0]) and _is_shared_by_ranks(bounds[key]):
                 counts = [stop - start for start, stop in bounds[key]]
                 what = f"parts of {shown(key)} {each[0].shape} {dtype}"
                 self.gathered.append(GatheredBuffer(each[0], counts, what))
@@ -119,7 +119,7 @@ def _is_large(array):
     return large and array.context.device_type.startswith("cpu")
 
 
-def _is_split(bounds):
+def _is_shared_by_ranks(bounds):
     """Return whether more than one rank has a part of the array."""
     return sum(start < stop for start, stop in bounds) > 1
 

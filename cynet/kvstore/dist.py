@@ -119,7 +119,7 @@ class DistKVStore(KVStore):
             self._first = next(iter(grouped)) if self._first is None else self._first
             if self._first in grouped:  # the key that comes first in each step
                 self._world.count_step()
-            self._attach_settings(getattr(self._updater, "optimizer", None))
+            self._attach_optimizer_terms(getattr(self._updater, "optimizer", None))
             found = self._sum_over_ranks(grouped, priority)
             if self._updater is None:
                 self._values.update(zip(found, _dense_arrays(found.values())))
@@ -161,7 +161,7 @@ class DistKVStore(KVStore):
             self._world.check()
             if optimizer is not None:  # without an optimizer, states are summed, not gradients
                 self._world.count_step()
-            self._attach_settings(optimizer)
+            self._attach_optimizer_terms(optimizer)
             for each, arrays in by_rows.items():
                 total = self._sum_row_sparse(each, arrays, priority)
                 for array in arrays:
@@ -169,7 +169,7 @@ class DistKVStore(KVStore):
             alone = self._compress is None and self._world.size == 1
             if alone and all(len(arrays) == 1 for arrays in given.values()):
                 return
-            buckets = self._buckets_for("sum", self._bucket_rows(given), priority)
+            buckets = self._buckets_for("sum", self._array_specs(given), priority)
             for bucket in reversed(buckets):
                 arrays = given[bucket.entries[0].key]
                 if self._compress is None and _can_sum_in_place(bucket, arrays):
@@ -201,7 +201,7 @@ class DistKVStore(KVStore):
         """
         with self._lock:
             self._world.check()
-            for bucket in self._buckets_for("broadcast", self._bucket_rows(arrays), 0, keep=False):
+            for bucket in self._buckets_for("broadcast", self._array_specs(arrays), 0, keep=False):
                 first = arrays[bucket.entries[0].key]
                 if _can_sum_in_place(bucket, first[:1]):
                     if self._world.size > 1:
@@ -237,7 +237,7 @@ class DistKVStore(KVStore):
                 for view, arrays in each.mine:
                     arrays[0].copyto(view)
                 if self._world.size > 1:
-                    self._world.hand_in(each.request(-i), (), [each.target])
+                    self._world.hand_in(each.make_request(-i), (), [each.target])
                 for view, arrays in each.others:
                     for array in arrays:
                         view.copyto(array)
@@ -252,7 +252,7 @@ class DistKVStore(KVStore):
             self.agree_on(updater.optimizer, "set_optimizer")
         else:
             name = getattr(updater, "__qualname__", type(updater).__name__)
-            self._check_agreement("set_updater", {"updater": name})
+            self._check_ranks_agree("set_updater", {"updater": name})
 
     _set_updater = set_updater
 
@@ -276,7 +276,7 @@ class DistKVStore(KVStore):
         >>> mx.kv.create("dist_sync").agree_on(mx.optimizer.SGD(learning_rate=0.1))
         """
         if self._world.size > 1:
-            self._check_agreement(where, all_settings(optimizer))
+            self._check_ranks_agree(where, all_settings(optimizer))
 
     def agree_on_states(self, updater: Updater, where: str) -> None:
         """Wait for all ranks, and refuse optimizers' states, such as momenta, that differ.
@@ -299,7 +299,7 @@ class DistKVStore(KVStore):
         >>> mx.kv.create("dist_sync").agree_on_states(updater, "load_states")
         """
         if self._world.size > 1:
-            self._check_agreement(
+            self._check_ranks_agree(
                 where, {**all_settings(updater.optimizer), **state_digest(updater)}
             )
 
@@ -309,7 +309,7 @@ class DistKVStore(KVStore):
         if isinstance(self._updater, Updater):
             self.agree_on_states(self._updater, "load_optimizer_states")
 
-    def _check_agreement(self, where, terms):
+    def _check_ranks_agree(self, where, terms):
         """Refuse terms, a dict of texts, that differ between ranks."""
         rows = self._world.gather(json.dumps(terms).encode(), f"what {where} is given")
         found = describe_rank_differences([json.loads(each) for each in rows])
@@ -338,7 +338,7 @@ class DistKVStore(KVStore):
         """
         self._compress = make_compression(compression_params, self._type)
 
-    def _bucket_rows(self, arrays):
+    def _array_specs(self, arrays):
         return tuple((k, each[0].shape, NAMES[each[0].dtype_flag]) for k, each in arrays.items())
 
     def _buckets_for(self, verb, rows, priority, keep=True):
@@ -365,7 +365,7 @@ class DistKVStore(KVStore):
                     found[each] = self._sum_row_sparse(each, arrays, priority)
         whole, given = given, {k: _dense_arrays(a) for k, a in given.items() if k not in found}
         # the last gradients are ready first
-        for bucket in reversed(self._buckets_for("sum", self._bucket_rows(given), priority)):
+        for bucket in reversed(self._buckets_for("sum", self._array_specs(given), priority)):
             arrays = given[bucket.entries[0].key]
             sums_here = self._compress is None and _can_sum_in_place(bucket, arrays)
             if sums_here and self._world.size > 1:
@@ -376,16 +376,16 @@ class DistKVStore(KVStore):
         return {key: found[key] for key in whole}
 
     def _sum_row_sparse(self, key, arrays, priority):
-        def add(what, array):
+        def request_sum(what, array):
             (bucket,) = self._buckets_for(
-                "sum", self._bucket_rows({what: [array]}), priority, keep=False
+                "sum", self._array_specs({what: [array]}), priority, keep=False
             )
             array.copyto(bucket.entries[0].view)
             self._send_request(sum_request(bucket), (), [bucket.flat])
             return bucket.entries[0].view
 
         arrays = [each.as_in_context(cpu()) for each in arrays]
-        return sum_row_sparse(key, arrays, self._world.rank, self._world.size, add)
+        return sum_row_sparse(key, arrays, self._world.rank, self._world.size, request_sum)
 
     def _send_bucket(self, bucket, given):
         """Copy arrays into a bucket, and request its sum over the ranks."""
@@ -404,14 +404,14 @@ class DistKVStore(KVStore):
             request = sum_two_bits(bucket, self._compress.threshold, self._world.size)
         self._send_request(request, (), [bucket.flat])
 
-    def _attach_settings(self, optimizer):
+    def _attach_optimizer_terms(self, optimizer):
         """Let the next request compare the ranks' terms while it sums."""
         if optimizer is not None and self._world.size > 1:
             self._terms = brief_settings(optimizer)
 
     def _send_request(self, request, reads, writes):
         terms, self._terms = self._terms, ""
-        self._world.hand_in(request.add_terms(terms) if terms else request, reads, writes)
+        self._world.hand_in(request.add_settings(terms) if terms else request, reads, writes)
 
     def _sum_devices(self, arrays, stored):
         """Return the sum of the arrays of this rank's devices, in the dtype of `stored`."""

@@ -59,7 +59,7 @@ def check_shardable(who: str, optimizer: Optimizer) -> None:
         )
 
 
-class Shards:
+class Shards:  # the optimizer's states that this rank stores
     """The optimizer's states that this rank stores. Of large weights each rank stores a piece if
     entries are updated independently, of other weights one rank stores all; small weights' states
     are on all ranks.
@@ -187,7 +187,7 @@ class Shards:
         found.states_synced = dict.fromkeys(found.states, True)
         self.gathered = found
 
-    def own_shard_of(self, states: dict[Any, Any]) -> dict[Any, Any]:
+    def pick_own_states(self, states: dict[Any, Any]) -> dict[Any, Any]:
         """Return the part of all weights' loaded states that this rank stores."""
         self.gathered, own = None, {}
         for key, state in states.items():

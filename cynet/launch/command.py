@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PASSED_PREFIXES = ("CYNET_", "MXNET_", "OMP_", "PYTHON")  # of environment variables
 
 
-class Job(NamedTuple):
+class Job(NamedTuple):  # what to start: size, hosts, command
     """The description of a job to start.
 
     size (int): How many processes.

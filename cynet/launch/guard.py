@@ -12,7 +12,7 @@ _TERM_SECONDS = 0.8  # seconds that mpiexec has to end ranks on other machines; 
 _JOBS_ENDED = "over"  # sent as the last line if the jobs have ended
 
 
-class Guard:
+class Guard:  # a watchdog process that ends orphaned jobs
     """A watchdog process that waits for the end of this one.
 
     It gets the folder of each job. The processes of a job have its folder in their environment, so

@@ -23,7 +23,7 @@ _POLL_SECONDS = 0.1  # seconds between two checks of a job
 _STOP_SECONDS = 5.0  # seconds that a job has to end after a signal
 
 
-class RunningJob:
+class RunningJob:  # a started mpiexec, until it ends
     """A running job.
 
     job: Job
@@ -62,7 +62,7 @@ class RunningJob:
                 with contextlib.suppress(OSError):
                     self._process.send_signal(self._signals[-1])
                 deadline = time.monotonic() + _STOP_SECONDS
-            elif deadline is None and self._rank_reports():
+            elif deadline is None and self._read_rank_reports():
                 deadline = time.monotonic() + self._grace
             if deadline is not None and time.monotonic() > deadline:
                 if not passed:
@@ -74,12 +74,12 @@ class RunningJob:
         end_processes(below, 1.0)  # a stopped process outlives its launcher
         for each in self._threads:
             each.join(2)
-        reports = self._rank_reports()
+        reports = self._read_rank_reports()
         shutil.rmtree(self._folder, ignore_errors=True)
         remove_files(self._began)
         return code, reports
 
-    def _rank_reports(self):
+    def _read_rank_reports(self):
         rows = []
         for each in os.scandir(self._folder):
             if each.name.endswith(".json"):

@@ -26,7 +26,7 @@ def remove_files(since, memory="/dev/shm"):
     ]
     if not left:
         return []
-    used = _used_paths()
+    used = _find_open_paths()
     out = []
     for path in left:
         if any(each.startswith(path) for each in used):
@@ -51,7 +51,7 @@ def _find_files(folder, prefixes, since):
                     yield each.path
 
 
-def _used_paths():
+def _find_open_paths():
     """Return the paths that processes of this user have mapped or open."""
     out = set()
     for number in filter(str.isdigit, os.listdir("/proc")):

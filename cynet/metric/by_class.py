@@ -28,7 +28,7 @@ def _add_matrices(first, second):
 
 
 @guarded
-class _ConfusionMetric(EvalMetric):
+class _ConfusionMetric(EvalMetric):  # base of metrics of a confusion matrix
     """Base of metrics of the confusion matrix: rows are labels, columns are predictions."""
 
     def reset(self):
@@ -116,7 +116,7 @@ class ConfusionMatrix(_ConfusionMetric):
 
 
 @guarded
-class _ClassAverage(_ConfusionMetric):
+class _ClassAverage(_ConfusionMetric):  # base of Precision and Recall
     """Base of Precision and Recall: a class's correct predictions over its sum along `axis`."""
 
     axis: int

@@ -182,7 +182,7 @@ def _add_vectors(first, second):
 
 
 @guarded
-class _BinaryScore(EvalMetric):
+class _BinaryScore(EvalMetric):  # base of F1 and MCC
     """Base of F1 and MCC: a score of two classes' confusion counts [[tn, fp], [fn, tp]].
 
     ``average='macro'`` is the mean of the updates' scores, ``'micro'`` the score of all examples.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["MeanAveragePrecision"]
 
 
-class _MatchingRule(NamedTuple):
+class _MatchingRule(NamedTuple):  # how detections are matched with boxes
     overlaps: tuple[float, ...]
     points: int | None  # number of recall points; None: exact area under the curve
     only_free: bool  # a detection may only match a box that is not matched yet
@@ -168,9 +168,9 @@ class MeanAveragePrecision(EvalMetric):
         classes = 1 + max(
             [*self._boxes, -1 if self.class_names is None else len(self.class_names) - 1]
         )
-        return np.array([self._class_precision(kind) for kind in range(classes)])
+        return np.array([self._class_average_precision(kind) for kind in range(classes)])
 
-    def _class_precision(self, kind):
+    def _class_average_precision(self, kind):
         count = self._boxes.get(kind, 0)
         if not count:
             return math.nan

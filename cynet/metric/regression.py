@@ -19,7 +19,7 @@ __all__ = ["MAE", "MSE", "R2", "RMSE", "PearsonCorrelation"]
 
 
 @guarded
-class _MeanBatchError(EvalMetric):
+class _MeanBatchError(EvalMetric):  # base of MAE, MSE and RMSE
     """Base of metrics that are means over batches of an error."""
 
     def __init__(self, name, output_names, label_names):

@@ -11,7 +11,7 @@ from .base import EvalMetric
 
 
 @guarded
-class _SumMetric(EvalMetric):
+class _SumMetric(EvalMetric):  # base of metrics computed from an array of sums
     """Base of metrics computed from an array of sums, since ``reset`` and ``reset_local``."""
 
     def reset(self):
@@ -24,7 +24,7 @@ class _SumMetric(EvalMetric):
 
     def _initial_sums(self):
         """Return the sums without data; the first sum is the count of examples."""
-        return np.zeros(self._sum_count)
+        return np.zeros(self._number_of_sums)
 
     def _merge_sums(self, one, other):
         return one + other
@@ -34,9 +34,9 @@ class _SumMetric(EvalMetric):
             self._merge_sums(self._local, sums),
             self._merge_sums(self._global, sums),
         )
-        self._update_counts()
+        self._update_num_inst()
 
-    def _update_counts(self):
+    def _update_num_inst(self):
         self.num_inst, self.global_num_inst = (
             float(np.ravel(each)[0]) if np.size(each) else 0 for each in (self._local, self._global)
         )
@@ -55,4 +55,4 @@ class _SumMetric(EvalMetric):
         for row in rows:
             self._global = self._merge_sums(self._global, np.array(row))
         self._local = self._global
-        self._update_counts()
+        self._update_num_inst()

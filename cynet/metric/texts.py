@@ -54,7 +54,7 @@ class WordErrorRate(_SumMetric):
     ('word_error_rate', 0.5)
     """
 
-    _sum_count = 2
+    _number_of_sums = 2
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class BLEU(_SumMetric):
         super().__init__(name, output_names, label_names, longest=longest, has_global_stats=True)
 
     @property
-    def _sum_count(self):
+    def _number_of_sums(self):
         return 3 + 2 * self.longest  # texts, words, reference words; n-grams and matches by length
 
     def update(self, labels: Any, preds: Any) -> None:

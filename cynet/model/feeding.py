@@ -69,7 +69,7 @@ def batches_rounded_up(size):
     return to_count("FeedForward: epoch_size", count)
 
 
-class LimitedIter(DataIter):
+class LimitedIter(DataIter):  # `size` batches an epoch of another iterator
     """Yields `size` batches per epoch; restarts the inner iterator when it ends."""
 
     def __init__(self, inner, size):

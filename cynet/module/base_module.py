@@ -75,12 +75,12 @@ _CALLBACKS_SPAN, _EPOCH_END_SPAN = Span("callbacks", "training"), Span("epoch en
 _VALIDATION_SPAN = Span("validation", "training")
 
 # silent logger of the ranks other than 0
-_OTHER_RANKS_LOGGER = logging.getLogger(f"{__name__}.other_ranks")
+_OTHER_RANKS_LOGGER = logging.getLogger(f"{__name__}.other_ranks")  # silent
 _OTHER_RANKS_LOGGER.addHandler(logging.NullHandler())
 _OTHER_RANKS_LOGGER.propagate = False
 
 # state of a module -> the method that sets it
-_METHOD_BY_STATE = {
+_METHOD_BY_STATE = {  # state of a module -> method that sets it
     "binded": "bind",
     "params_initialized": "init_params",
     "optimizer_initialized": "init_optimizer",
@@ -582,7 +582,7 @@ class BaseModule(ReprMixin, Interface):
         """Return the updater that has the optimizer and its states."""
         raise UndefinedError(f"{purpose}: {type(self).__name__} has no optimizer states of its own")
 
-    def _full_updater(self, purpose):
+    def _updater_to_save(self, purpose):
         """Return the updater to save: with the states of all ranks if they are sharded."""
         return self._updater_with_states(purpose)
 
@@ -621,7 +621,7 @@ class _TrainingRun:
     def run(self):
         """Train all epochs; return the History."""
         provided = self._train_data.provide_data  # a user's iterator may have None
-        self._log_lines(self._ranks.start_log_lines(provided[0][1][0]) if provided else ())
+        self._log_each_line(self._ranks.log_lines_at_start(provided[0][1][0]) if provided else ())
         begin_epoch, num_epoch = self._load_first_epoch(), self._options["num_epoch"]
         if self._history.reason is not None:  # a callback has ended the training
             return self._history
@@ -639,7 +639,7 @@ class _TrainingRun:
         for each in self._callbacks:
             each.begin(self._state)
         if self._progress is not None:
-            self._progress.begin(begin_epoch)
+            self._progress.start_timing(begin_epoch)
         try:
             for epoch in range(begin_epoch, num_epoch):
                 if self._train_epoch(epoch) is not None:
@@ -654,7 +654,7 @@ class _TrainingRun:
                     ends.callback(self._progress.close)
                 for each in reversed(self._callbacks):
                     ends.callback(each.end, self._state)
-        self._log_lines(self._ranks.end_log_lines(sum(self._history.times)))
+        self._log_each_line(self._ranks.log_lines_at_end(sum(self._history.times)))
         return self._history
 
     def _train_epoch(self, epoch):
@@ -793,10 +793,10 @@ class _TrainingRun:
         else:
             lines[0] += f": training goes on with Epoch[{next_epoch}], up to num_epoch={num_epoch}"
             lines += [f"fit: resume: from here on with {each}" for each in changed]
-        self._log_lines(lines)
+        self._log_each_line(lines)
         return next_epoch
 
-    def _log_lines(self, lines):
+    def _log_each_line(self, lines):
         for line in lines:
             log_line(self._logger, self._progress, line)
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
 
 
-class Bucket:
+class Bucket:  # its module, as an entry of a PlanCache
     """The module of a bucket, as an entry of a PlanCache.
 
     Its executors take `nbytes`; `cached_results` is what they share with others.
@@ -401,9 +401,9 @@ compression_params, shard_states
         self._require_state(purpose, "optimizer_initialized")
         return self._default._updater_with_states(purpose)
 
-    def _full_updater(self, purpose):
+    def _updater_to_save(self, purpose):
         self._require_state(purpose, "optimizer_initialized")
-        return self._default._full_updater(purpose)
+        return self._default._updater_to_save(purpose)
 
     def _gather_states(self):
         self._default._gather_states()
@@ -478,7 +478,7 @@ compression_params, shard_states
         self._require_state("save_checkpoint", "params_initialized")
         updater = None
         if save_optimizer_states:
-            updater = self._full_updater("save_checkpoint")
+            updater = self._updater_to_save("save_checkpoint")
         prefix = checked_prefix(prefix)
         keys = [self._default_bucket_key, *self._bound_keys]
         save_buckets(prefix, {key: self._generate_symbol(key)[0] for key in keys}, remove_amp_cast)

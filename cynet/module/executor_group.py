@@ -25,7 +25,7 @@ _FORWARD_SPAN, _BACKWARD_SPAN = Span("forward", "training"), Span("backward", "t
 _STEP_SPAN, _METRIC_SPAN = Span("step", "training"), Span("metric", "training")
 
 
-class BoundShapes:
+class BoundShapes:  # executors bound for input shapes, in a PlanCache
     """Executors bound for certain input shapes, as an entry of a PlanCache.
 
     They and the arrays of their inputs take `nbytes`; `cached_results` are what they share.

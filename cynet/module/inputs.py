@@ -155,7 +155,7 @@ def call_each(callbacks, param):
         callback(param)
 
 
-def name_list(what, given):
+def checked_name_list(what, given):
     """Convert the names given to a Module to a list; refuse a single str."""
     if isinstance(given, str):
         raise ArgumentTypeError(f"Module: {what} must be a list of names, got {shown(given)}")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 DEFAULT_INITIALIZER = Uniform(0.01)  # of `init_params`
 
 
-class Interface(Guarded):
+class Interface(Guarded):  # the methods that all modules have
     """The interface of modules: methods that a subclass must define, or may inherit."""
 
     _unguarded = PER_BATCH_METHODS

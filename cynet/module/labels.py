@@ -33,7 +33,7 @@ def label_inputs(symbol):
     }
 
 
-class ClassLimit(NamedTuple):
+class ClassLimit(NamedTuple):  # number of classes that an output has
     """The number of classes of an output, which limits the values of its label.
 
     label, output (str): Names of the label and of the output that it is compared with.

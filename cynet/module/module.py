@@ -24,7 +24,7 @@ from ..symbol.node import fixed_arguments, topological_order
 from .base_module import DEFAULT_INITIALIZER, BaseModule
 from .batch_axes import checked_pad
 from .executor_group import DataParallelExecutorGroup
-from .inputs import _check_input_names, _parse_data_desc, check_monitor, name_list
+from .inputs import _check_input_names, _parse_data_desc, check_monitor, checked_name_list
 from .labels import class_limits, label_inputs, make_label_check
 from .optimization import Optimization
 from .parameter_update import _sum_over_devices, _update_params, _update_params_on_kvstore
@@ -135,10 +135,10 @@ class Module(Optimization, BaseModule):
                 f" {len(self._context)} contexts"
             )
         self._symbol = symbol
-        self._data_names = name_list("data_names", data_names)
-        self._label_names = name_list("label_names", label_names)
-        self._fixed_param_names = name_list("fixed_param_names", fixed_param_names)
-        self._state_names = name_list("state_names", state_names)
+        self._data_names = checked_name_list("data_names", data_names)
+        self._label_names = checked_name_list("label_names", label_names)
+        self._fixed_param_names = checked_name_list("fixed_param_names", fixed_param_names)
+        self._state_names = checked_name_list("state_names", state_names)
         for names, kind, throw in (
             (self._data_names, "data", True),
             (self._label_names, "label", False),
@@ -392,7 +392,7 @@ class Module(Optimization, BaseModule):
         with thread_guard.lock:
             if thread_guard.last != get_ident():
                 thread_guard.claim_outputs(self._detach_outputs)
-            self._adapt_shapes(data_batch)
+            self._adapt_to_batch_shapes(data_batch)
             self._exec_group.forward(data_batch, is_train)
 
     def _detach_outputs(self):
@@ -410,7 +410,7 @@ class Module(Optimization, BaseModule):
         with thread_guard.lock:
             if thread_guard.last != get_ident():
                 thread_guard.claim_outputs(self._detach_outputs)
-            self._adapt_shapes(data_batch)
+            self._adapt_to_batch_shapes(data_batch)
             self._is_summed = False
             group = self._exec_group
             if group.joins_steps:
@@ -430,7 +430,7 @@ class Module(Optimization, BaseModule):
         with thread_guard.lock:
             if thread_guard.last != get_ident():
                 thread_guard.claim_outputs(self._detach_outputs)
-            self._adapt_shapes(data_batch)
+            self._adapt_to_batch_shapes(data_batch)
             self._is_summed = False
             group, update = self._exec_group, None
             if group.joins_steps:
@@ -508,7 +508,7 @@ class Module(Optimization, BaseModule):
         self._require_state("get_outputs", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check_owner_thread("get_outputs")
-            return self._thread_guard.private_outputs(
+            return self._thread_guard.outputs_for_thread(
                 self._exec_group.get_outputs(merge_multi_context)
             )
 
@@ -517,7 +517,7 @@ class Module(Optimization, BaseModule):
         self._require_state("get_input_grads", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check_owner_thread("get_input_grads")
-            return self._thread_guard.private_outputs(
+            return self._thread_guard.outputs_for_thread(
                 self._exec_group.get_input_grads(merge_multi_context)
             )
 
@@ -750,7 +750,7 @@ class Module(Optimization, BaseModule):
 
     _plans_apart = True  # executors for each shape are cached separately; False within a bucket
 
-    def _adapt_shapes(self, data_batch):
+    def _adapt_to_batch_shapes(self, data_batch):
         """Reshape the module if a batch has other shapes."""
         # `data` of a NumPy array is a memoryview
         data = None if hasattr(data_batch, "__array__") else getattr(data_batch, "data", None)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @guarded
-class Optimization:
+class Optimization:  # mixin of Module: its optimizer's methods
     """Mixin of Module for its optimizer; it uses Module's attributes."""
 
     _shard_states = False  # whether the user requested sharded states
@@ -213,7 +213,7 @@ class Optimization:
         ['net-0003.params', 'net-symbol.json']
         """
         self._require_state("save_checkpoint", "params_initialized")
-        updater = self._full_updater("save_checkpoint") if save_optimizer_states else None
+        updater = self._updater_to_save("save_checkpoint") if save_optimizer_states else None
         save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast, updater)
 
     def _updater_with_states(self, purpose):
@@ -250,7 +250,7 @@ class Optimization:
         >>> os.path.exists("net-0001.states")
         True
         """
-        write_atomically(fname, self._full_updater("save_optimizer_states").state_chunks())
+        write_atomically(fname, self._updater_to_save("save_optimizer_states").state_chunks())
 
     def load_optimizer_states(self, fname: FileName) -> None:
         """Load a file of ``save_optimizer_states``; the optimizer must have the same class.
@@ -398,7 +398,7 @@ class Optimization:
     def _keep_own_states(self):
         """Reduce loaded states of all ranks to this rank's shard."""
         if self._shards is not None:
-            self._updater.replace_states(self._shards.own_shard_of(self._updater.states), None)
+            self._updater.replace_states(self._shards.pick_own_states(self._updater.states), None)
 
     def gather_states(self) -> None:
         """Collect the optimizer's states of all ranks on this rank, until the next step.
@@ -433,7 +433,7 @@ class Optimization:
         if self._shards is not None:
             self.gather_states()
 
-    def _full_updater(self, purpose):
+    def _updater_to_save(self, purpose):
         """Return the Updater with the states of all ranks, for a file."""
         updater = self._updater_with_states(purpose)
         if self._shards is None:

@@ -15,7 +15,7 @@ _EPOCH_PAUSE_SECONDS = 0.5  # minimum time between the lines of two epochs
 _BATCH_PAUSE_SECONDS = 5.0  # silence after which a batch shows a line
 
 
-class Progress:
+class Progress:  # shows lines of ``fit`` on stderr
     """Shows the progress of ``fit`` as lines on stderr, if no log or callback shows it.
 
     Parameters
@@ -32,7 +32,7 @@ class Progress:
         self.last, self.total, self.batches = last, total, batches
         self._epoch_due = 0.0  # the first line is shown at once
 
-    def begin(self, first):
+    def start_timing(self, first):
         """Store the time at which training begins with epoch `first`."""
         self.first, self._begin = first, time.monotonic()
         self._batch_due = self._begin + _BATCH_PAUSE_SECONDS
@@ -82,10 +82,10 @@ class ProgressBar(Progress):
 
     _bar: Any = None
 
-    def begin(self, first):
-        super().begin(first)
+    def start_timing(self, first):
+        super().start_timing(first)
         self.close()
-        self._bar = _bar_class()(total=self._n_batches(), desc=f"Epoch[{first}]", unit="batch")
+        self._bar = _tqdm_class()(total=self._n_batches(), desc=f"Epoch[{first}]", unit="batch")
 
     def show_batch_end(self, epoch, nbatch, metric):
         self._bar.set_description(f"Epoch[{epoch}]", refresh=False)
@@ -149,7 +149,7 @@ def is_in_notebook():
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
-def _bar_class():
+def _tqdm_class():
     """Return tqdm's widget class, or its text bar if ipywidgets is not installed."""
     from tqdm import tqdm  # imported late: it takes more than half as long as cynet
 

@@ -12,7 +12,7 @@ from ..base.dtype import name_of
 from ..base.files import read_file
 
 
-class SingleProcess:
+class SingleProcess:  # stands for Ranks where there is one process
     """Communication between ranks for a single process: does nothing."""
 
     size, rank, is_first = 1, 0, True
@@ -40,16 +40,16 @@ class SingleProcess:
     def average_states(self, module):
         """Average auxiliary states, such as moving means, over the ranks."""
 
-    def start_log_lines(self, batch_size):
+    def log_lines_at_start(self, batch_size):
         """Return the log lines for the start of training."""
         return []
 
-    def end_log_lines(self, seconds):
+    def log_lines_at_end(self, seconds):
         """Return the log lines for the end of training, which took `seconds`."""
         return []
 
 
-class Ranks(SingleProcess):
+class Ranks(SingleProcess):  # communication between the ranks of a ``fit``
     """Communication between the ranks of several processes.
 
     store: DistKVStore
@@ -115,7 +115,7 @@ class Ranks(SingleProcess):
                 each /= self.size
             module.set_params(args, {**auxs, **floats})
 
-    def start_log_lines(self, batch_size):
+    def log_lines_at_start(self, batch_size):
         total = batch_size * self.size
         return [
             f"fit: {self.size} ranks with batches of {batch_size}: {total} examples a step;"
@@ -123,7 +123,7 @@ class Ranks(SingleProcess):
             " taken as it is given"
         ]
 
-    def end_log_lines(self, seconds):
+    def log_lines_at_end(self, seconds):
         steps, moving, waiting = (b - a for a, b in zip(self._began, self._world.times))
         if not steps:
             return []

@@ -16,10 +16,10 @@ from ..io.training_file import (
     read_training,
     read_training_part,
     restore_random_states,
-    training_bytes,
+    training_blob,
     write_training,
 )
-from ..optimizer.settings import accepted_settings
+from ..optimizer.settings import accepted_setting_names
 from ..optimizer.state_file import unpack_states
 
 _FORMAT = "cynet fit 1"  # marks the file format
@@ -28,7 +28,7 @@ _DATA_PREFIX, _RANK_PREFIX, _CALLBACK_PREFIX = "data:", "rank:", "callback:"  # 
 _CALLER = "fit(resume=...)"  # named in errors
 
 
-class Resume:
+class Resume:  # saves and loads the file that ``fit`` resumes from
     """Saves and loads the file from which a training is resumed.
 
     prefix (str): The file is ``PREFIX.training``.
@@ -46,7 +46,7 @@ class Resume:
 
     def save(self, epoch, module, train_data, callbacks, history):
         """Write the state of training after `epoch` to the file."""
-        updater = module._full_updater(_CALLER)
+        updater = module._updater_to_save(_CALLER)
         arg_params, aux_params = module.get_params()
         data = train_data.state_dict() if hasattr(train_data, "state_dict") else None
         own_meta = None if data is None else {k: v for k, v in data.items() if not _is_array(v)}
@@ -57,7 +57,7 @@ class Resume:
         }
         parts = {}
         if self._ranks.size > 1:
-            part = b"" if self._ranks.is_first else training_bytes({"data": own_meta}, own, _CALLER)
+            part = b"" if self._ranks.is_first else training_blob({"data": own_meta}, own, _CALLER)
             parts = dict(enumerate(self._ranks.gather_bytes(part)))
             if not self._ranks.is_first:
                 return
@@ -198,7 +198,7 @@ def training_settings(optimizer, clip_global_norm):
     """
     settings, scheduler = settings_of(optimizer), optimizer.lr_scheduler
     found = {}
-    for name in accepted_settings(type(optimizer)):
+    for name in accepted_setting_names(type(optimizer)):
         attribute = name if name in settings else _ATTRIBUTE_NAMES.get(name)
         if name not in _EXCLUDED_SETTINGS and attribute in settings:
             found[name] = settings[attribute]
@@ -236,12 +236,12 @@ def apply_settings(path, old, optimizer, now, wanted):
     found = training_settings(optimizer, now["clip_global_norm"])
     old = found if old is None else old
 
-    def differs(*path_of_key):
+    def setting_differs(*path_of_key):
         a, b, c = (_setting_at(each, path_of_key) for each in (old, found, now))
         # callbacks may have changed the value in the file, and in a used optimizer
         return c != a and c != b
 
-    def refuse(what, path_of_key):
+    def refuse_change(what, path_of_key):
         values = (shown(_setting_at(each, path_of_key)) for each in (old, now))
         raise ArgumentError(
             "fit: resume: {}: the file was begun with {} {}, asked for is {}; ask for the old"
@@ -249,20 +249,20 @@ def apply_settings(path, old, optimizer, now, wanted):
         )
 
     if now["optimizer"] != found["optimizer"]:
-        refuse("optimizer", ("optimizer",))
+        refuse_change("optimizer", ("optimizer",))
     for name in now["settings"]:
-        if name != "learning_rate" and differs("settings", name):
-            refuse(f"{now['optimizer']}'s {name}", ("settings", name))
-    if differs("wd_mult"):
-        refuse("wd_mult", ("wd_mult",))
+        if name != "learning_rate" and setting_differs("settings", name):
+            refuse_change(f"{now['optimizer']}'s {name}", ("settings", name))
+    if setting_differs("wd_mult"):
+        refuse_change("wd_mult", ("wd_mult",))
     changed = []
-    if differs("lr_scheduler"):
+    if setting_differs("lr_scheduler"):
         changed.append(f"lr_scheduler {_difference_text(old, now, 'lr_scheduler')}")
-    elif now["lr_scheduler"] is None and differs("settings", "learning_rate"):
+    elif now["lr_scheduler"] is None and setting_differs("settings", "learning_rate"):
         changed.append(f"learning_rate {_difference_text(old, now, 'settings', 'learning_rate')}")
     if changed:
         optimizer.lr, optimizer.lr_scheduler = wanted.lr, wanted.lr_scheduler
-    if differs("lr_mult"):
+    if setting_differs("lr_mult"):
         changed.append(f"lr_mult {_difference_text(old, now, 'lr_mult')}")
         optimizer.lr_mult = dict(wanted.lr_mult)
     if now["clip_global_norm"] != old["clip_global_norm"]:

@@ -193,10 +193,10 @@ class SequentialModule(BaseModule):
                 force_init=force_init,
                 allow_extra=allow_extra,
             )
-        self._check_owners()
+        self._check_parameter_owners()
         self.params_initialized = True
 
-    def _check_owners(self):
+    def _check_parameter_owners(self):
         """Return the names of all parameters; refuse a name that two modules have."""
         owners = {}
         for i, module in enumerate(self._modules):
@@ -223,7 +223,7 @@ class SequentialModule(BaseModule):
         self._require_state("set_params", "binded")
         for module in self._modules:
             module.set_params(arg_params, aux_params, True, force_init, True)
-        strange = {*(arg_params or ()), *(aux_params or ())} - self._check_owners()
+        strange = {*(arg_params or ()), *(aux_params or ())} - self._check_parameter_owners()
         self.params_initialized = True
         if strange and not allow_extra:
             raise ArgumentError(

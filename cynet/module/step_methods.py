@@ -1,13 +1,13 @@
 """StepMethods: detects overridden methods, before a module runs a whole step at once."""
 
 # methods that a step at once replaces
-_METHODS_OF_STEP = {
+_METHODS_OF_STEP = {  # step -> methods that it replaces
     "forward_backward": ("forward", "backward"),
     "train_step": ("forward", "backward", "forward_backward", "update"),
 }
 
 
-class StepMethods:
+class StepMethods:  # tells whether a user overrides methods of a step
     """The methods of a training step that a module class defines and inherits.
 
     A step at once calls none of the methods that it consists of. So it is allowed only while none

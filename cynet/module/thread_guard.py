@@ -6,7 +6,7 @@ import threading
 from ..base.errors import StateError
 
 
-class ThreadGuard:
+class ThreadGuard:  # a module's lock, and the thread that owns its outputs
     """The lock of a module, and the thread that owns its outputs.
 
     A module has one set of outputs. A thread that has run `forward` and finds that another one has
@@ -43,7 +43,7 @@ class ThreadGuard:
         self.last = threading.get_ident()
         self._own.ran = True
 
-    def private_outputs(self, arrays):
+    def outputs_for_thread(self, arrays):
         """Return the outputs for this thread: copies if several threads run the module."""
         if not self.shared:
             return arrays

@@ -93,15 +93,15 @@ def add_reporter(on_change, layer):
     with _lock:
         _reporters.append(on_change)
         _layer_getter[0] = layer
-        on_change(_is_check_on())
+        on_change(_is_nan_check_on())
 
 
-def _is_check_on():
+def _is_nan_check_on():
     return bool(_anomaly_scopes) or _nan_scope[0] is not None
 
 
 def _notify_reporters():
-    on = _is_check_on()
+    on = _is_nan_check_on()
     _dispatch.set_call_observer(_check_call_outputs if on else None)
     set_observer(backward_observers, _check_gradient if on else None)
     set_observer(executor_observers, _check_step_outputs if on else None)

@@ -6,15 +6,15 @@ from .._ndarray cimport NDArrayBase
 from ..operator._base cimport OpEntry
 from ._resolve cimport Call
 
-cdef class CallCache:
+cdef class CallCache:  # the last Calls of one operator
     # A cache of one function's last Calls, so that alternating shapes are not resolved again.
     cdef list values, calls
     cdef Py_ssize_t oldest
 
-    cdef Call find_call(self, object value, NDArrayBase lhs, NDArrayBase rhs)
+    cdef Call find_cached_call(self, object value, NDArrayBase lhs, NDArrayBase rhs)
     cdef int add_call(self, object value, Call call) except -1
 
-cdef class OpSlot:
+cdef class OpSlot:  # a binary operator of one Face, with its last Calls
     # A binary operator of one Face: its entries in the registry, and the last Call of each.
     cdef Face face
     cdef str sign
@@ -36,9 +36,9 @@ cdef class OpSlot:
     # Convert a NumPy operand to an array of the Face, or to a number.
     cdef object operand_from_numpy(self, NDArrayBase array, object other)
     # Return `out`; subclasses mark results of zeros and ones as masks.
-    cdef NDArrayBase mark_array_result(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs)
-    cdef NDArrayBase mark_scalar_result(self, NDArrayBase out)
-    cdef NDArrayBase mark_reflected_result(self, NDArrayBase out, NDArrayBase array, object value)
+    cdef NDArrayBase mark_mask_of_arrays(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs)
+    cdef NDArrayBase mark_mask_of_scalar(self, NDArrayBase out)
+    cdef NDArrayBase mark_mask_of_reflected(self, NDArrayBase out, NDArrayBase array, object value)
 
 cdef class NDArrayArithmetic(NDArrayBase):
     pass

@@ -81,7 +81,7 @@ def set_operators(Face face not None, dict slots, dict unary):
 # --- operators ------------------------------------------------------------------------------------
 cdef inline bint _is_bool_operand(NDArrayBase array, object other):
     # True if NumPy's rules keep Python's True or False a bool beside an array of bools.
-    return (array.blob.dtype == kBool and array.face.has_scalars()
+    return (array.blob.dtype == kBool and array.face.has_0d_results()
             and isinstance(other, (bool, np.bool_)))
 
 
@@ -102,13 +102,13 @@ cdef inline bint _are_same_number(object a, object b) noexcept:
     return type(a) is int and a == b
 
 
-cdef class CallCache:
+cdef class CallCache:  # the last Calls of one operator
     """A cache of a function's last Calls, with the scalar operand of each (None for two arrays)."""
 
     def __init__(self):
         self.values, self.calls, self.oldest = [], [], 0
 
-    cdef Call find_call(self, object value, NDArrayBase lhs, NDArrayBase rhs):
+    cdef Call find_cached_call(self, object value, NDArrayBase lhs, NDArrayBase rhs):
         # The Call for `value` and these arrays (`rhs` or None), or None.
         cdef Py_ssize_t i
         cdef Call call
@@ -130,7 +130,7 @@ cdef class CallCache:
         return 0
 
 
-cdef class OpSlot:
+cdef class OpSlot:  # a binary operator of one Face, with its last Calls
     """A binary operator of one Face (mx.nd or mx.np).
 
     face (Face): Of the arrays.
@@ -151,36 +151,36 @@ cdef class OpSlot:
             self.refuse_mixture(lhs, rhs)
         if (call is not None and matches(&call.arrays[0], &lhs.blob)
                 and matches(&call.arrays[1], &rhs.blob)):
-            return self.mark_array_result(run_one_output(call, lhs, rhs, out), lhs, rhs)
+            return self.mark_mask_of_arrays(run_one_output(call, lhs, rhs, out), lhs, rhs)
         if self.same_entry is None:
             self.same_entry = get_operator(self.names[0])
             self.broadcast_entry = get_operator(self.names[1])
         if is_sparse(&lhs.blob) or is_sparse(&rhs.blob):
             return sparse_call(self.broadcast_entry, [lhs, rhs], (), {}, out)
         if same_shape(&lhs.blob, &rhs.blob):
-            call = self.recent_same.find_call(None, lhs, rhs)
+            call = self.recent_same.find_cached_call(None, lhs, rhs)
             if call is None:
                 call = resolve_call(self.face, self.same_entry, [lhs, rhs], (), {}, None)
                 self.recent_same.add_call(None, call)
             self.last_same = call
-            return self.mark_array_result(run_one_output(call, lhs, rhs, out), lhs, rhs)
+            return self.mark_mask_of_arrays(run_one_output(call, lhs, rhs, out), lhs, rhs)
         call = self.last_broadcast
         if call is None or not (
                 matches(&call.arrays[0], &lhs.blob) and matches(&call.arrays[1], &rhs.blob)):
-            call = self.recent_broadcast.find_call(None, lhs, rhs)
+            call = self.recent_broadcast.find_cached_call(None, lhs, rhs)
             if call is None:
                 call = resolve_call(self.face, self.broadcast_entry, [lhs, rhs], (), {}, None)
                 self.recent_broadcast.add_call(None, call)
             self.last_broadcast = call
-        return self.mark_array_result(run_one_output(call, lhs, rhs, out), lhs, rhs)
+        return self.mark_mask_of_arrays(run_one_output(call, lhs, rhs, out), lhs, rhs)
 
-    cdef NDArrayBase mark_array_result(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
+    cdef NDArrayBase mark_mask_of_arrays(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
         return out
 
-    cdef NDArrayBase mark_scalar_result(self, NDArrayBase out):
+    cdef NDArrayBase mark_mask_of_scalar(self, NDArrayBase out):
         return out
 
-    cdef NDArrayBase mark_reflected_result(self, NDArrayBase out, NDArrayBase array, object value):
+    cdef NDArrayBase mark_mask_of_reflected(self, NDArrayBase out, NDArrayBase array, object value):
         return out
 
     cdef Call scalar_call(self, Call last, object before, OpEntry entry, NDArrayBase array,
@@ -202,14 +202,14 @@ cdef class OpSlot:
                 self.scalar_entry = get_operator(self.names[2])
             if is_sparse(&array.blob):
                 return sparse_call(self.scalar_entry, [array], (), {"scalar": value}, out)
-            known = self.recent_scalar.find_call(value, array, None)
+            known = self.recent_scalar.find_cached_call(value, array, None)
             if known is None:
                 call = self.scalar_call(call, self.scalar, self.scalar_entry, array, value)
                 self.recent_scalar.add_call(value, call)
             else:
                 call = known
             self.last_scalar, self.scalar = call, value
-        return self.mark_scalar_result(run_one_output(call, array, None, out))
+        return self.mark_mask_of_scalar(run_one_output(call, array, None, out))
 
     cdef NDArrayBase apply_reflected_scalar(self, NDArrayBase array, object value):
         cdef Call call = self.last_reflected, known
@@ -218,14 +218,14 @@ cdef class OpSlot:
                 self.reflected_entry = get_operator(self.names[3])
             if is_sparse(&array.blob):
                 return sparse_call(self.reflected_entry, [array], (), {"scalar": value}, None)
-            known = self.recent_reflected.find_call(value, array, None)
+            known = self.recent_reflected.find_cached_call(value, array, None)
             if known is None:
                 call = self.scalar_call(call, self.reflected, self.reflected_entry, array, value)
                 self.recent_reflected.add_call(value, call)
             else:
                 call = known
             self.last_reflected, self.reflected = call, value
-        return self.mark_reflected_result(run_one_output(call, array, None, None), array, value)
+        return self.mark_mask_of_reflected(run_one_output(call, array, None, None), array, value)
 
     cdef object operand_from_numpy(self, NDArrayBase array, object other):
         from ._indexing import from_host  # _indexing imports this module

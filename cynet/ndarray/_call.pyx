@@ -28,7 +28,7 @@ cdef enum:
     MAX_CACHED_VALUES = 12  # parameters of a cached call
 
 
-cdef class CachedCall:
+cdef class CachedCall:  # a Call with the arguments that it was made for
     """A Call with its arguments: positional arrays, other positional values, then keywords."""
 
     cdef Call call
@@ -37,7 +37,7 @@ cdef class CachedCall:
     cdef object context  # context of a call without arrays
 
 
-cdef class CallSite:
+cdef class CallSite:  # a cache of an operator's last calls
     """A cache of an operator's last calls, which are found again by equal arguments."""
 
     cdef list calls
@@ -224,7 +224,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
             names.append(name)
             given.append(value)
         elif name == "ctx" and not given and not (names or ()):
-            ctx = _context_of(entry, value)
+            ctx = _checked_context(entry, value)
             if name in entry.prop.fields:
                 params[name] = str(ctx)
         elif name in wanted and name not in entry.prop.fields:
@@ -235,7 +235,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
             raise ArgumentTypeError(f"operator {entry.name}: parameter '{name}' is given twice")
         else:
             params[name] = value
-    if names is None and not signature.variable and _has_none(given):
+    if names is None and not signature.variable and _any_is_none(given):
         names, given = _names_by_position(entry, wanted, False, given)
     outs = None
     if out is not None:
@@ -253,7 +253,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
     return results[0] if len(results) == 1 else results
 
 
-cdef object _context_of(OpEntry entry, object ctx):
+cdef object _checked_context(OpEntry entry, object ctx):
     try:
         return read_context(ctx)
     except CynetError as error:
@@ -268,7 +268,7 @@ cdef list _out_list(OpEntry entry, object out):
     return list(out)
 
 
-cdef bint _has_none(list given):
+cdef bint _any_is_none(list given):
     for array in given:
         if array is None:
             return True

@@ -27,7 +27,7 @@ cdef NDArrayBase run_one_output(Call call, NDArrayBase lhs, NDArrayBase rhs, NDA
 # outputs. `out` is None or the only visible output.
 cdef object run_arrays(Call call, PyObject** arrays, int n, NDArrayBase out)
 
-cdef struct Gradients:
+cdef struct Gradients:  # borrowed arrays of a backward call
     # Borrowed references to the arrays of a backward call; NULL for one that it does not use.
     PyObject** out_grad
     PyObject** in_data

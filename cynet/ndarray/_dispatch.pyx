@@ -56,7 +56,7 @@ cdef bint has_call_observer() noexcept:
 
 
 # --- what the engine runs -------------------------------------------------------------------------
-cdef struct CallTask:
+cdef struct CallTask:  # what the engine runs: a Call with its arrays
     State* state
     int is_train
     int n_in, n_out, n_aux, n_resources
@@ -358,7 +358,7 @@ cdef int _fill_blob(PyObject* array, TBlob* blob, const TBlob* like, VarHandle* 
     return _add_var(vars, n, (<NDArrayBase>array).chunk.var)
 
 
-cdef int _check_out(Call call, int i, NDArrayBase array) except -1:
+cdef int _check_given_output(Call call, int i, NDArrayBase array) except -1:
     # Raise unless `array` has the shape, dtype and device of output i.
     cdef TBlob* want = &call.outs[i]
     if matches(want, &array.blob):
@@ -428,7 +428,7 @@ cdef list run(Call call, list given, list out):
             target = out[i]
             if n_flagged:
                 refuse_write(target)
-            _check_out(call, i, target)
+            _check_given_output(call, i, target)
             request = _output_request(call, in_pointers.data(), i, target)
             for array in outs:
                 if array.chunk == target.chunk and do_overlap(array, target):
@@ -472,7 +472,7 @@ cdef object run_arrays(Call call, PyObject** arrays, int n, NDArrayBase out):
     if out is not None and n_out == 1:
         if n_flagged:
             refuse_write(out)
-        _check_out(call, 0, out)
+        _check_given_output(call, 0, out)
         requests[0] = _output_request(call, arrays, 0, out)
     if n_out > MAX_ARRAYS or call.order is not None or requests[0] == kNullOp or (
             out is not None and n_out > 1):

@@ -17,7 +17,7 @@ from ..base.dtype import FLAGS, NAMES
 from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError, shown
 
 # The structures of the DLPack standard, version 0 (capsules named "dltensor").
-cdef struct DLTensor:
+cdef struct DLTensor:  # DLPack's struct
     void* data
     int32_t device_type
     int32_t device_id
@@ -29,12 +29,12 @@ cdef struct DLTensor:
     int64_t* strides
     uint64_t byte_offset
 
-cdef struct DLManagedTensor:
+cdef struct DLManagedTensor:  # DLPack's struct
     DLTensor tensor
     void* manager
     void (*deleter)(DLManagedTensor*) noexcept nogil
 
-cdef struct ExportedArray:
+cdef struct ExportedArray:  # what an exported capsule owns
     DLManagedTensor managed
     int64_t shape[8]
     int64_t strides[8]
@@ -114,7 +114,7 @@ cdef int _dtype_flag_of(const DLTensor* tensor) except -1:
                             f"expected one of {', '.join(FLAGS)}")
 
 
-cdef class ImportedMemory:
+cdef class ImportedMemory:  # keeps another framework's memory alive
     """Keeps another framework's memory alive and gives it back at the end."""
 
     cdef DLManagedTensor* managed

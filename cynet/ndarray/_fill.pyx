@@ -54,8 +54,8 @@ cdef enum:
     _MIN_LAZY_BYTES = 65536  # bytes of an array from which on a system call pays
 
 cdef object _last_context = None  # cached context, with its type and id
-cdef int _last_dev_type = 0
-cdef int _last_dev_id = 0
+cdef int _last_dev_type = 0  # of _last_context
+cdef int _last_dev_id = 0  # of _last_context
 
 
 cdef NDArrayBase _new_array_of(object shape, object ctx, object dtype, Face face):

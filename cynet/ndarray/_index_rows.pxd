@@ -41,5 +41,5 @@ cdef bint key_has_bool(object key)
 
 # ``x[key]`` for a key with bools. For ``x[key] = value``, the key with a new axis instead of its
 # bools; None if one is False, so that nothing is selected.
-cdef object item_with_bools(NDArrayBase array, object key)
+cdef object item_at_bools(NDArrayBase array, object key)
 cdef object key_without_bools(object key)

@@ -47,7 +47,7 @@ cdef bint is_basic_index(object item):
         f"got {shown(item)}")
 
 
-cdef int _refuse_inexact(cnp.ndarray item, object kind) except -1:
+cdef int _refuse_inexact_floats(cnp.ndarray item, object kind) except -1:
     # Refuse floats that are no indices: NaN, or beyond the integers that the dtype represents.
     cdef cnp.ndarray wide = np.ascontiguousarray(item, np.float64)
     cdef const double* indices = <const double*>cnp.PyArray_DATA(wide)
@@ -63,7 +63,7 @@ cdef int _refuse_inexact(cnp.ndarray item, object kind) except -1:
     return 0
 
 
-cdef cnp.ndarray _integral_floats(NDArrayBase item):
+cdef cnp.ndarray _ints_of_floats(NDArrayBase item):
     # Indices of float32 or float64 on the host as ints; None for other dtypes and fractions.
     cdef cnp.npy_intp sizes[32]
     cdef cnp.ndarray out
@@ -90,7 +90,7 @@ cdef object index_array(object item):
     # A list, NumPy array or NDArray as NumPy indexes with it; whole floats count as ints.
     kind = None
     if isinstance(item, NDArrayBase):
-        found = _integral_floats(item)
+        found = _ints_of_floats(item)
         if found is not None:
             return found
         kind, item = NAMES[(<NDArrayBase>item).blob.dtype], item.asnumpy()
@@ -98,7 +98,7 @@ cdef object index_array(object item):
         item = np.asarray(item)
     if item.dtype.kind == "f" or item.size == 0:
         if item.size:
-            _refuse_inexact(item, kind or item.dtype.name)  # `dtype.name` takes 2 us
+            _refuse_inexact_floats(item, kind or item.dtype.name)  # `dtype.name` takes 2 us
         item = item.astype(np.int64)
     if item.dtype.kind not in "iub":
         raise ArgumentTypeError(f"an index array holds ints or bools, got {item.dtype}")
@@ -373,7 +373,7 @@ cdef bint key_has_bool(object key):
     return _is_bool(key)
 
 
-cdef object item_with_bools(NDArrayBase array, object key):
+cdef object item_at_bools(NDArrayBase array, object key):
     # All bools of a key are one new axis, of length 1, or 0 if one of them is False.
     cdef tuple keys = key if type(key) is tuple else (key,)
     cdef list positions = [i for i, item in enumerate(keys) if _is_bool(item)]

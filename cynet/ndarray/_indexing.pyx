@@ -7,11 +7,11 @@ from libc.stdint cimport int64_t, uint64_t
 from ._arithmetic cimport NDArrayArithmetic
 from ._index_rows cimport (
     elements_by_mask, key_has_bool, indices_of_arrays, indices_of_items, is_mask, key_without_bools,
-    indices_of_array, is_basic_index, is_full_slice, item_with_bools, key_with_masks, rows_by_array)
+    indices_of_array, is_basic_index, is_full_slice, item_at_bools, key_with_masks, rows_by_array)
 from ._resolve cimport resolve_call
 from ._tape cimport n_flagged, is_recording, record_view, refuse_part_write, refuse_write
 from .bulk.note cimport defer_copy
-from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole_region
+from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, copy_rows, whole_region
 from .._core.sparse_kind cimport dense_of
 from .._core.face cimport ND, Face
 from ..engine.deferred cimport bulk_threads
@@ -29,7 +29,7 @@ from ..base.errors import (
     ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown, warn_user)
 from ..operator._base import get_operator
 from ._call import invoke
-from ._tape import record_empty
+from ._tape import record_empty_part
 
 cnp.import_array()
 
@@ -111,7 +111,7 @@ cdef bint _may_share_memory(NDArrayBase array, cnp.ndarray host) noexcept:
     return low < last and first < high
 
 
-cdef int _assign_host(NDArrayBase array, const Region* to, cnp.ndarray host) except -1:
+cdef int _assign_host_array(NDArrayBase array, const Region* to, cnp.ndarray host) except -1:
     cdef int64_t strides[MAX_AXES]
     cdef int64_t item = cnp.PyArray_ITEMSIZE(host)
     cdef int ndim = cnp.PyArray_NDIM(host)
@@ -120,22 +120,22 @@ cdef int _assign_host(NDArrayBase array, const Region* to, cnp.ndarray host) exc
     cdef bint odd = False
     for i in range(extra):
         if cnp.PyArray_DIM(host, i) != 1:
-            _refuse_shape(to, (<object>host).shape)
+            _raise_shape_error(to, (<object>host).shape)
     for i in range(to.ndim):
         k = i + extra
         if k < 0 or (cnp.PyArray_DIM(host, k) == 1 and to.shape[i] != 1):
             strides[i] = 0
         elif cnp.PyArray_DIM(host, k) != to.shape[i]:
-            _refuse_shape(to, (<object>host).shape)
+            _raise_shape_error(to, (<object>host).shape)
         else:
             strides[i] = cnp.PyArray_STRIDE(host, k) // item
             odd = odd or cnp.PyArray_STRIDE(host, k) % item != 0
     if odd or _may_share_memory(array, host):
-        return _assign_host(array, to, host.copy())
+        return _assign_host_array(array, to, host.copy())
     return copy_from_host(array, to, cnp.PyArray_DATA(host), _dtype_flag_of(host), strides)
 
 
-cdef int _refuse_shape(const Region* to, tuple shape) except -1:
+cdef int _raise_shape_error(const Region* to, tuple shape) except -1:
     target = tuple([to.shape[i] for i in range(to.ndim)])
     raise ShapeError(f"a value of shape {shape} does not broadcast to the assigned shape {target}")
 
@@ -192,7 +192,7 @@ def from_host(source, int dtype, int dev_type, int dev_id, Face face=ND):
         shape[i] = cnp.PyArray_DIM(host, i)
     out = new_array(face, shape, ndim, dtype, dev_type, dev_id)
     to = whole_region(out)
-    _assign_host(out, &to, host)
+    _assign_host_array(out, &to, host)
     return out
 
 
@@ -215,14 +215,14 @@ cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) e
     source.offset = 0
     for i in range(extra):
         if plain.shape[i] != 1:
-            _refuse_shape(to, blob_shape(&value.blob))
+            _raise_shape_error(to, blob_shape(&value.blob))
     for i in range(to.ndim):
         k = i + extra
         source.shape[i] = to.shape[i]
         if k < 0 or (plain.shape[k] == 1 and to.shape[i] != 1):
             source.stride[i] = 0
         elif plain.shape[k] != to.shape[i]:
-            _refuse_shape(to, blob_shape(&value.blob))
+            _raise_shape_error(to, blob_shape(&value.blob))
         else:
             source.stride[i] = plain.stride[k]
         same = same and (source.stride[i] == to.stride[i] or to.shape[i] == 1)
@@ -250,7 +250,7 @@ cdef int _assign_region(NDArrayBase array, const Region* to, object value) excep
     if isinstance(value, NDArrayBase):
         return _assign_array(array, to, dense_of(value))
     if isinstance(value, np.ndarray):
-        return _assign_host(array, to, _host_array(value, array.blob.dtype, "x[...] = value"))
+        return _assign_host_array(array, to, _host_array(value, array.blob.dtype, "x[...] = value"))
     if type(value) is float:
         real = value
         return push_fill(array, to, &real, kFloat64)
@@ -272,7 +272,7 @@ cdef int _assign_region(NDArrayBase array, const Region* to, object value) excep
     host = _host_array(value, array.blob.dtype, "x[...] = value")
     if array.face is not ND:
         _refuse_large_ints(array, host)
-    return _assign_host(array, to, host)
+    return _assign_host_array(array, to, host)
 
 
 # --- basic keys -----------------------------------------------------------------------------------
@@ -357,7 +357,7 @@ cdef Region _basic_region(NDArrayBase array, tuple items) except *:
         else:
             out.offset += plain.stride[axis] * _normalize_index(item, plain.shape[axis], axis)
         axis += 1
-    if out.ndim == 0 and not array.face.has_scalars():
+    if out.ndim == 0 and not array.face.has_0d_results():
         out.ndim = 1
         out.shape[0] = out.stride[0] = 1
     return out
@@ -400,13 +400,13 @@ cdef int _gather_or_scatter(NDArrayBase array, NDArrayBase picked, cnp.ndarray r
     if scatter and array.blob.dev_type == kGPU:  # GPU threads write in any order
         last = last_of_equal_rows(rows.reshape(-1))
         if last.size < rows.size:
-            unique = _new_rows(array, last, row)
-            push_rows(picked, unique, <int64_t*>cnp.PyArray_DATA(last), last.size, nbytes, False)
+            unique = _new_rows_array(array, last, row)
+            copy_rows(picked, unique, <int64_t*>cnp.PyArray_DATA(last), last.size, nbytes, False)
             picked, rows = unique, rows.reshape(-1)[last]
-    return push_rows(array, picked, <int64_t*>cnp.PyArray_DATA(rows), rows.size, nbytes, scatter)
+    return copy_rows(array, picked, <int64_t*>cnp.PyArray_DATA(rows), rows.size, nbytes, scatter)
 
 
-cdef NDArrayBase _new_rows(NDArrayBase array, cnp.ndarray rows, tuple row):
+cdef NDArrayBase _new_rows_array(NDArrayBase array, cnp.ndarray rows, tuple row):
     cdef int64_t shape[MAX_NDIM]
     cdef NDArrayBase out
     cdef int i
@@ -441,18 +441,18 @@ cdef object recorded_item(NDArrayBase array, object key):
     cdef NDArrayBase picked
     if is_full_slice(key) or type(key) is tuple and not key:
         return array
-    if key_has_bool(key) and array.face.has_scalars():
-        return item_with_bools(array, key)
+    if key_has_bool(key) and array.face.has_0d_results():
+        return item_at_bools(array, key)
     key = key_with_masks(array, key)
     if array.blob.size == 0:
-        return record_empty(array, array._view(blob_shape(&array.blob))[key])
+        return record_empty_part(array, array._view(blob_shape(&array.blob))[key])
     items = _expand_key(array, key)
     for item in items:
         if not is_basic_index(item):
             rows, row = indices_of_items(array, items)
             sizes = rows.shape + row or array.face.no_axes
             if 0 in sizes:
-                return record_empty(array, _new_rows(array, rows, row))
+                return record_empty_part(array, _new_rows_array(array, rows, row))
             length = prod(row)
             table = recorded_reshape(array, (array.blob.size // length, length))
             index = from_host(rows.reshape(-1), kInt64, array.blob.dev_type, array.blob.dev_id,
@@ -462,7 +462,7 @@ cdef object recorded_item(NDArrayBase array, object key):
     region = _basic_region(array, items)
     picked = _region_as_array(array, &region)
     if picked.blob.size == 0:
-        return record_empty(array, picked)
+        return record_empty_part(array, picked)
     begin, end, step = [], [], []
     for item, size in zip([i for i in items if i is not None], blob_shape(&array.blob)):
         if PySlice_Check(item):
@@ -493,7 +493,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         if type(key) is int and self.blob.ndim > 0:
             stride = self.blob.size // self.blob.shape[0] if self.blob.shape[0] else 0
             stride *= _normalize_index(key, self.blob.shape[0], 0)
-            if self.blob.ndim > 1 or self.face.has_scalars():
+            if self.blob.ndim > 1 or self.face.has_0d_results():
                 return new_view(self, self.blob.shape + 1, self.blob.ndim - 1, stride)
             one = 1
             return new_view(self, &one, 1, stride)
@@ -505,14 +505,14 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         rows = indices_of_arrays(self, key)
         if rows is not None:
             row = blob_shape(&self.blob)[len(key):]
-            picked = _new_rows(self, rows, row)
+            picked = _new_rows_array(self, rows, row)
             _gather_or_scatter(self, picked, rows, row, False)
             return picked
         picked = elements_by_mask(self, key)
         if picked is not None:
             return picked
-        if key_has_bool(key) and self.face.has_scalars():
-            return item_with_bools(self, key)
+        if key_has_bool(key) and self.face.has_0d_results():
+            return item_at_bools(self, key)
         key = key_with_masks(self, key)
         picked = elements_by_mask(self, key)
         if picked is None:
@@ -523,14 +523,14 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             rows = indices_of_array(self, key)
             if rows is not None:
                 row = blob_shape(&self.blob)[1:]
-                picked = _new_rows(self, rows, row)
+                picked = _new_rows_array(self, rows, row)
                 _gather_or_scatter(self, picked, rows, row, False)
                 return picked
         items = _expand_key(self, key)
         for item in items:
             if not is_basic_index(item):
                 rows, row = indices_of_items(self, items)
-                picked = _new_rows(self, rows, row)
+                picked = _new_rows_array(self, rows, row)
                 _gather_or_scatter(self, picked, rows, row, False)
                 return picked
         region = _basic_region(self, items)
@@ -540,9 +540,9 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         cdef NDArrayBase picked
         cdef Region region
         if self.blob.dev_type != kGPU and isinstance(value, (int, float, np.number, np.bool_)):
-            picked = _new_rows(self, np.zeros(1, np.int64), row)  # one row, broadcast to all
+            picked = _new_rows_array(self, np.zeros(1, np.int64), row)  # one row, broadcast to all
         else:
-            picked = _new_rows(self, rows, row)
+            picked = _new_rows_array(self, rows, row)
         region = whole_region(picked)
         _assign_region(picked, &region, value)
         return _gather_or_scatter(self, picked, rows, row, True)
@@ -560,7 +560,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             _assign_region(self, &region, value)
             return
         key = key_with_masks(self, key)
-        if key_has_bool(key) and self.face.has_scalars():
+        if key_has_bool(key) and self.face.has_0d_results():
             key = key_without_bools(key)
             if key is None:
                 return

@@ -24,14 +24,14 @@ cdef extern from *:
 cdef enum:
     RANDOM_IN_TRAINING = 2  # Call.resources: a random stream that only training uses
 
-cdef struct State:
+cdef struct State:  # an operator and names that a Call's runs need
     # Data of a Call that its runs need; alive while the Call is, and until the last run is done.
     int references     # guarded by the atomic functions of the C++ compiler
     void* op           # Operator, a reference is held
     void* node         # name of the graph node, or None; a reference is held
     const char* name   # the operator's, interned
 
-cdef class Call:
+cdef class Call:  # an operator with parameters, for given shapes and dtypes
     cdef readonly OpEntry entry
     cdef Face face             # class of the outputs (mx.nd or mx.np)
     cdef readonly object prop

@@ -123,7 +123,7 @@ cdef object hashable_key(object value):
 
 
 # --- calls ----------------------------------------------------------------------------------------
-cdef class Call:
+cdef class Call:  # an operator with parameters, for given shapes and dtypes
     """An operator resolved for one signature: inputs' shapes, dtypes, device and parameters."""
 
     def __dealloc__(self):

@@ -24,7 +24,7 @@ cdef bint is_training() noexcept
 # Set the flags of this thread (bit 0: records, bit 1: trains); returns the old flags.
 cdef int set_flags(int flags) noexcept
 
-cdef class Node:
+cdef class Node:  # a recorded step of autograd's graph
     cdef Face face         # class of arrays (mx.nd or mx.np) of the outputs
     cdef list inputs       # entries of the inputs, None where no gradient flows; None: freed
     cdef readonly int n_out
@@ -40,25 +40,25 @@ cdef class Node:
     cdef uint64_t shared_grads     # bit i: another object shares grads[i]
     cdef dict hooks        # index of an output -> functions that take its gradient; or None
     # Raises when an array that backward reads was written after the recording.
-    cdef int check_saved(self) except -1
+    cdef int check_saved_arrays(self) except -1
     # Release all references after the node's backward.
     cdef int release(self) except -1
     # The inputs' gradients (NDArray or None) from `grads`, those of the outputs; CallNodes do not
     # have it.
     cdef list input_gradients(self, list grads, bint recorded)
 
-cdef class Output:
+cdef class Output:  # graph entry: output `index` of a node
     cdef readonly Node node
     cdef readonly int index
 
-cdef class Leaf(Node):
+cdef class Leaf(Node):  # graph entry of an array with a gradient
     # An array that has a gradient.
     cdef TBlob like        # shape, dtype and device of the array; data == NULL
     cdef readonly NDArrayBase grad
     cdef int req           # OpReq
     cdef public bint fresh
 
-cdef class GradInfo:
+cdef class GradInfo:  # what a Call's backward reads and writes
     # Properties of a Call's gradient, computed at its first use.
     cdef bint differentiable
     cdef bint honours_req
@@ -71,7 +71,7 @@ cdef class GradInfo:
     cdef vector[char] fixed      # 1 for each input that backward never reads
     cdef vector[int] resources
 
-cdef class SavingNode(Node):
+cdef class SavingNode(Node):  # a node that keeps arrays for backward
     # A node with arrays.
     cdef list arrays             # for each input and output; None if backward does not read it
     cdef vector[unsigned] writes  # count of writes to each array before the recording
@@ -83,7 +83,7 @@ cdef class SavingNode(Node):
     cdef int restore_old_values(self, size_t i) except -1
     cdef bint ignores_writes_to(self, size_t i) noexcept  # array i is never read
 
-cdef class CallNode(SavingNode):
+cdef class CallNode(SavingNode):  # a recorded Call
     # `arrays` are inputs, then outputs.
     cdef Call call
     cdef GradInfo info
@@ -91,11 +91,11 @@ cdef class CallNode(SavingNode):
     cdef bint is_train
     cdef list aux
 
-cdef class CopyNode(Node):
+cdef class CopyNode(Node):  # a recorded copy
     # A copy of an array to another dtype or device.
     cdef TBlob like
 
-cdef class StepNode(SavingNode):
+cdef class StepNode(SavingNode):  # a node whose backward is Python
     # A node whose backward is written in Python.
     cdef vector[TBlob] likes  # shapes and dtypes of the inputs
 

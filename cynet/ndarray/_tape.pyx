@@ -6,7 +6,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
 from .._core.saved_values cimport (
-    add_checksum, count_recorded_step, find_older_copy, was_changed_outside
+    add_checksum, add_recorded_steps, find_older_copy, was_changed_outside
 )
 from ..engine.live_objects cimport count_live, live_counter
 from ..engine.records cimport expected_write_count, pushed_write_count
@@ -84,14 +84,14 @@ def resume_scope(uint64_t number):
 
 # --- nodes ----------------------------------------------------------------------------------------
 @cython.trashcan(True)
-cdef class Node:
+cdef class Node:  # a recorded step of autograd's graph
     """A recorded step."""
 
     def __cinit__(self):
         self.inputs = []
         self.n_out, self.scope = 1, cynet_scope
 
-    cdef int check_saved(self) except -1:
+    cdef int check_saved_arrays(self) except -1:
         return 0
 
     cdef int release(self) except -1:
@@ -143,11 +143,11 @@ cdef object live_graph_entry(NDArrayBase array):
     return entry
 
 
-cdef class Output:
+cdef class Output:  # graph entry: output `index` of a node
     """An output of a node that has several outputs."""
 
 
-cdef class Leaf(Node):
+cdef class Leaf(Node):  # graph entry of an array with a gradient
     """An array that a gradient is computed for."""
 
     @property
@@ -164,7 +164,7 @@ cdef class Leaf(Node):
 
 
 @cython.trashcan(True)
-cdef class SavingNode(Node):
+cdef class SavingNode(Node):  # a node that keeps arrays for backward
     """A node with arrays that backward reads."""
 
     def __dealloc__(self):
@@ -173,13 +173,13 @@ cdef class SavingNode(Node):
     cdef void end_saving(self) noexcept:
         if self.open:
             self.open = False
-            count_recorded_step(-1)
+            add_recorded_steps(-1)
             count_live(-1)
 
     cdef int save(self, NDArrayBase array) except -1:
         if not self.open:
             self.open = True
-            count_recorded_step(1)
+            add_recorded_steps(1)
             count_live(1)
         if array is not None and array.chunk.exposed.load():
             self.marks = add_checksum(self.marks, len(self.arrays), array)
@@ -187,7 +187,7 @@ cdef class SavingNode(Node):
         self.writes.push_back(0 if array is None else expected_write_count(array.chunk.var))
         return 0
 
-    cdef int check_saved(self) except -1:
+    cdef int check_saved_arrays(self) except -1:
         cdef NDArrayBase array
         cdef size_t i = 0
         for array in self.arrays:
@@ -227,7 +227,7 @@ cdef class SavingNode(Node):
 
 
 @cython.trashcan(True)
-cdef class CallNode(SavingNode):
+cdef class CallNode(SavingNode):  # a recorded Call
     """A recorded call of an operator."""
 
     def __dealloc__(self):
@@ -259,7 +259,7 @@ cdef class CallNode(SavingNode):
         return self.call.entry.name, self.call.prop.params()
 
 
-cdef class CopyNode(Node):
+cdef class CopyNode(Node):  # a recorded copy
     """A copy with another dtype or on another device."""
 
     cdef list input_gradients(self, list grads, bint recorded):
@@ -278,7 +278,7 @@ cdef class CopyNode(Node):
         return "Cast", {"dtype": NAMES[self.like.dtype]}
 
 
-cdef class StepNode(SavingNode):
+cdef class StepNode(SavingNode):  # a node whose backward is Python
     """A node whose backward is written in Python: a subclass defines ``backward(grads, recorded)``,
     which returns a gradient or None for each input; or, if `direct`, ``write_grads(walk, grads)``,
     which writes to the arrays of ``walk.gradient_targets``."""
@@ -342,7 +342,7 @@ cdef class StepNode(SavingNode):
         return self.backward(grads, recorded)
 
 
-cdef class EmptyNode(StepNode):
+cdef class EmptyNode(StepNode):  # records a part without elements
     """The node of a part without elements, whose gradient is zeros."""
 
     @property
@@ -353,7 +353,7 @@ cdef class EmptyNode(StepNode):
         return [None]
 
 
-def record_empty(NDArrayBase source, NDArrayBase part):
+def record_empty_part(NDArrayBase source, NDArrayBase part):
     """Record that `part`, which has no elements, is a part of `source`."""
     EmptyNode().attach([source], [part])
     return part
@@ -569,7 +569,7 @@ def leaf_of(NDArrayBase array):
     return entry if isinstance(entry, Leaf) else None
 
 
-def hook_table(NDArrayBase array not None):
+def hooks_and_index(NDArrayBase array not None):
     """(hooks of all outputs of an array's node, by index; the index of this array)."""
     cdef Node node
     entry = live_graph_entry(array)
@@ -587,7 +587,7 @@ def hook_table(NDArrayBase array not None):
     return node.hooks, out_index(entry)
 
 
-def link_rows(NDArrayBase array not None, NDArrayBase part not None):
+def link_rows_to_graph(NDArrayBase array not None, NDArrayBase part not None):
     """Link `part`, rows of `array`, to the graph entry of `array`."""
     part.grad_entry = array.grad_entry
     return part

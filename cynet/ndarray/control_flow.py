@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ArgumentError, shown
 from ..base.guard import guarded
 from ..base.nested import flatten, regroup
-from .functions import traced_call
+from .functions import call_while_tracing
 from .ndarray import NDArray
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
     >>> outs.asnumpy().tolist(), last.asnumpy().tolist()
     ([[2.0, 4.0], [6.0, 8.0]], [4.0, 6.0])
     """
-    made = traced_call("foreach", body, data, init_states)
+    made = call_while_tracing("foreach", body, data, init_states)
     if made is not None:
         return made
     rows, row_form = flatten(data, NDArray, "foreach: data")
@@ -118,7 +118,7 @@ def while_loop(
     """
     if max_iterations is None:
         raise ArgumentError("while_loop: max_iterations is not given; outputs have that many rows")
-    made = traced_call("while_loop", cond, func, loop_vars, max_iterations)
+    made = call_while_tracing("while_loop", cond, func, loop_vars, max_iterations)
     if made is not None:
         return made
     try:
@@ -166,7 +166,7 @@ def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) 
     >>> cond(a > 2, lambda: a * 2, lambda: a).asnumpy().tolist()
     [6.0]
     """
-    made = traced_call("cond", pred, then_func, else_func)
+    made = call_while_tracing("cond", pred, then_func, else_func)
     if made is not None:
         return made
     return then_func() if _is_true(pred, "cond: pred") else else_func()
@@ -191,7 +191,7 @@ def _check_outs_states(value, what):
     return value
 
 
-class _OutputStack:
+class _OutputStack:  # outputs of a loop's runs, to be stacked
     """Outputs of a loop's runs, which are stacked when the loop ends."""
 
     def __init__(self, where):

@@ -70,7 +70,7 @@ def _count_common_parameters(first, second):
     return next(differing, len(pairs))
 
 
-def traced_call(name, *args):
+def call_while_tracing(name, *args):
     """The result of a function of ``mx.sym.contrib``; None where this thread does not trace."""
     if state.trace is None:
         return None

@@ -17,7 +17,7 @@ from .methods import NumpyMethods, ShapeMethods
 _walk_module = None  # module autograd._walk, set when it is imported
 
 
-class _MissingAttr:
+class _MissingAttr:  # hides an attribute: ``hasattr`` is False
     """An attribute that other packages' arrays have; ``hasattr`` returns False."""
 
     def __init__(self, text):
@@ -173,7 +173,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         (True, [1.0, 2.0])
         """
         if isinstance(other, NDArray) and other.stype != "default":
-            return other.copied_from(self)
+            return other.assign_copy_of(self)
         if isinstance(other, Context):
             out = empty_array(
                 self.shape, self.dtype_flag, other.device_typeid, other.device_id, True, self._face

@@ -58,7 +58,7 @@ _MIN_BYTES = 20  # bytes of the smallest array: magic or ndim, an axis, context,
 
 
 # --- reading -------------------------------------------------------------------------------------
-class BytesFile:
+class BytesFile:  # bytes in memory as a readable file
     """Bytes in memory with the methods of a file object that reading uses."""
 
     def __init__(self, data):
@@ -90,7 +90,7 @@ _OTHER_FORMATS = {  # first bytes of other formats that users pass as .params ->
 }
 
 
-class _Reader:
+class _Reader:  # a position in a .params file or buffer
     """A position in a file or buffer of `size` bytes; reading beyond it raises FormatError with
     file and offset, counted from `start`."""
 
@@ -141,7 +141,7 @@ class _Reader:
         return self.unpack(layout, what)[0]
 
 
-class _ArrayRecord(NamedTuple):
+class _ArrayRecord(NamedTuple):  # where a file has an array's data, and its shape
     """The position, dtype and shape of an array's data in a file."""
 
     offset: int
@@ -313,7 +313,7 @@ def _read_data(reader, record):
     if record.nbytes <= _MIN_IN_PLACE_BYTES:
         values = _values_of_bytes(reader.read_bytes(record.nbytes, "data"), record.dtype)
         return array(values.reshape(record.shape), ctx=cpu(), dtype=SCALAR_TYPES[record.flag])
-    fill = functools.partial(_read_into, reader, record.dtype)
+    fill = functools.partial(_read_into_view, reader, record.dtype)
     return array_filled_by(record.shape, SCALAR_TYPES[record.flag], fill)
 
 
@@ -323,12 +323,12 @@ def _read_sparse_data(reader, record):
     aux = [_read_data(reader, each).asnumpy().astype(np.int64) for each in record.aux]
     indptr = aux[0] if record.stype == "csr" else None
     try:
-        return make_sparse(record.stype, record.full, values, aux[-1], indptr, False).canonical()
+        return make_sparse(record.stype, record.full, values, aux[-1], indptr, False).as_canonical()
     except ArgumentError as error:
         reader.fail("the structure of a sparse array", error, record.aux[0].offset)
 
 
-def _read_into(reader, dtype, view):
+def _read_into_view(reader, dtype, view):
     """Fill an array of `dtype` with the next bytes, in the host's byte order."""
     reader.fill_view(view)
     if dtype.kind == "b":
@@ -493,15 +493,15 @@ def _sparse_chunks(array):
     values, aux = array.parts()
     host, context = values.host_copy(), values.context
     yield struct.pack("<Ii", _MAGIC_V2, _FLAG_BY_STYPE[array.stype])
-    yield _packed_shape(host.shape) + _packed_shape(array.shape)
+    yield _shape_as_bytes(host.shape) + _shape_as_bytes(array.shape)
     yield struct.pack("<iii", context.device_typeid, context.device_id, values.dtype_flag)
     for each in aux:
-        yield struct.pack("<i", _INDEX_DTYPE_FLAGS[1]) + _packed_shape(each.shape)
+        yield struct.pack("<i", _INDEX_DTYPE_FLAGS[1]) + _shape_as_bytes(each.shape)
     for each in (host, *aux):
         yield each.astype(each.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
-def _packed_shape(shape):
+def _shape_as_bytes(shape):
     return struct.pack(f"<I{len(shape)}q", len(shape), *shape)
 
 

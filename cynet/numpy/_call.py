@@ -43,7 +43,7 @@ def call(operator, *arrays, **params):
     return getattr(ops, operator)(*arrays, **params)
 
 
-class _OperatorFunctions:
+class _OperatorFunctions:  # operators as attributes: ``ops.dot(a, b)``
     """The operators as functions of arrays of mx.np, by name: ``ops.dot(a, b)``."""
 
     def __getattr__(self, name):
@@ -163,7 +163,7 @@ def refuse_order(order, who):
         raise ArgumentTypeError(f"{who}: order is 'C' alone, got {shown(order)}")
 
 
-def refuse_fields(order, who):
+def refuse_field_order(order, who):
     """Raise ArgumentTypeError for the names of fields to sort by; no dtype has fields."""
     if order is not None:
         raise ArgumentTypeError(f"{who}: order is None, as no dtype has fields, got {shown(order)}")

@@ -53,7 +53,7 @@ _OPERATOR_SIGNS = {  # operator -> its sign in errors
     "bitwise_right_shift": ">>",
 }
 # mx.nd's names for Python's operators where NumPy has another name.
-_SLOT_NAMES = {numpys: own for own, numpys in NUMPY_NAMES.items()}
+_SLOT_NAMES = {numpys: own for own, numpys in NUMPY_NAMES.items()}  # NumPy's name -> mx.nd's
 _SLOT_NAMES |= {f"bitwise_{name}": name for name in ("left_shift", "right_shift")}
 
 SLOTS = {n: OpSlot(NP, _OPERATOR_SIGNS.get(n, n), *operators_of(n)) for n, *_ in BINARIES}
@@ -63,7 +63,7 @@ set_operators(
 
 
 # Defaults of arguments, which are compared by identity.
-_KEEP_ORDER, _SAME_KIND_CASTING = "K", "same_kind"
+_KEEP_ORDER, _SAME_KIND_CASTING = "K", "same_kind"  # defaults, compared by identity
 
 
 def _with_dtype_casting(function, inputs, out, where, dtype, casting, order):
@@ -222,9 +222,9 @@ def _set_name_and_doc(function, name, host):
     return function
 
 
-FUNCTIONS = {name: _binary_function(name) for name, *_ in BINARIES}
+FUNCTIONS = {name: _binary_function(name) for name, *_ in BINARIES}  # name -> function of mx.np
 FUNCTIONS |= {name: _unary_function(name, operator) for name, (operator, _) in UNARIES.items()}
-EXTENSION_FUNCTIONS = {
+EXTENSION_FUNCTIONS = {  # name -> function of mx.npx
     n: with_aliases(data="x", name=None)(_unary_function(n, operator))
     for n, (operator, _) in NPX_UNARIES.items()
 }
@@ -252,7 +252,7 @@ FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in _ALIASES.items() if name
 globals().update(FUNCTIONS | EXTENSION_FUNCTIONS)
 
 
-class NumpyDtypeMethods:
+class NumpyDtypeMethods:  # methods with NumPy's result dtypes
     """Methods whose results have NumPy's dtypes, unlike mx.nd's methods of the same names."""
 
     __slots__ = ()

@@ -43,7 +43,7 @@ def define_operators(cls, method):
         setattr(cls, f"__{sign}__", method(name, False))
 
 
-class ArrayMembers(elementwise.NumpyDtypeMethods):
+class ArrayMembers(elementwise.NumpyDtypeMethods):  # shared by arrays and symbols of mx.np
     """The methods and properties that arrays of mx.np share with their symbols."""
 
     __slots__ = ()
@@ -373,12 +373,12 @@ class ndarray(ArrayMembers, NDArray):
         return self._update_in_place("bitwise_right_shift", other)
 
     def __imatmul__(self, other):
-        return self._assign_checked("matmul", self @ other)
+        return self._check_and_assign("matmul", self @ other)
 
     def _update_in_place(self, name, other):
-        return self._assign_checked(name, elementwise.FUNCTIONS[name](self, other))
+        return self._check_and_assign(name, elementwise.FUNCTIONS[name](self, other))
 
-    def _assign_checked(self, name, value):
+    def _check_and_assign(self, name, value):
         refuse_unsafe_cast(value.dtype, self.dtype, f"mx.np {name} in place: the array is of")
         if value.shape != self.shape:
             raise ArgumentError(

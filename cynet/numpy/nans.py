@@ -71,14 +71,14 @@ def _as_float_array(a, dtype, name):
     return a if _is_float(a) else a.astype("float32")
 
 
-def _reduced_result(found, axis, keepdims, out):
+def _store_reduction(found, axis, keepdims, out):
     return fill_out(found if keepdims else reductions.drop_axes(found, axis), out)
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
     """The mean without NaN; NaN if nothing is left."""
     a = _as_float_array(a, dtype, "nanmean")
-    return _reduced_result(_mean_without_nans(a, axis, where), axis, keepdims, out)
+    return _store_reduction(_mean_without_nans(a, axis, where), axis, keepdims, out)
 
 
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, correction=None):
@@ -89,7 +89,7 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=Tru
     centred = choose(FUNCTIONS["isnan"](a), 0.0, centred)
     left = (_count_numbers(a, axis, where) - ddof).astype(a.dtype)
     total = reductions.sum(centred * centred, axis, keepdims=True, where=where)
-    return _reduced_result(total / choose(left > 0, left, float("nan")), axis, keepdims, out)
+    return _store_reduction(total / choose(left > 0, left, float("nan")), axis, keepdims, out)
 
 
 def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, correction=None):

@@ -7,7 +7,7 @@ import numpy as onp
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
-from ._call import array_of, fill_out, is_traced, refuse_fields
+from ._call import array_of, fill_out, is_traced, refuse_field_order
 from .dispatch import call_numpy
 from .elementwise import FUNCTIONS
 from .reductions import axes_of
@@ -40,7 +40,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
     ArgumentError
         An index is outside of the axis.
     """
-    refuse_fields(order, "mx.np.partition")
+    refuse_field_order(order, "mx.np.partition")
     a = array_of(a, "partition")
     _check_kth(kth, _sorted_length(a, axis), "partition")
     return sort(a, axis)
@@ -54,7 +54,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None):
     ArgumentError
         A place is outside of the axis.
     """
-    refuse_fields(order, "mx.np.argpartition")
+    refuse_field_order(order, "mx.np.argpartition")
     a = array_of(a, "argpartition")
     _check_kth(kth, _sorted_length(a, axis), "argpartition")
     return argsort(a, axis)

@@ -19,7 +19,7 @@ def _host_values(value, where):
     return host_values(value, where) if isinstance(value, NDArray) or is_traced(value) else value
 
 
-def _flat_or_axis(arr, axis, name):
+def _array_and_axis(arr, axis, name):
     arr = array_of(arr, name)
     if axis is None:
         return shapes.ravel(arr), 0
@@ -28,14 +28,14 @@ def _flat_or_axis(arr, axis, name):
 
 def delete(arr, obj, axis=None):
     """The array without the elements that `obj` selects: indices, a slice or a mask."""
-    arr, axis = _flat_or_axis(arr, axis, "delete")
+    arr, axis = _array_and_axis(arr, axis, "delete")
     obj = obj if isinstance(obj, (slice, int)) else _host_values(obj, "delete")
     return shapes.take(arr, onp.delete(onp.arange(arr.shape[axis]), obj), axis)
 
 
 def insert(arr, obj, values, axis=None):
     """The array with values before the elements that `obj` selects: indices, a slice or a mask."""
-    arr, axis = _flat_or_axis(arr, axis, "insert")
+    arr, axis = _array_and_axis(arr, axis, "insert")
     obj = obj if isinstance(obj, (slice, int)) else _host_values(obj, "insert")
     n = arr.shape[axis]
     single = onp.ndim(obj) == 0 and not isinstance(obj, slice)
@@ -55,7 +55,7 @@ def insert(arr, obj, values, axis=None):
 
 def compress(condition, a, axis=None, out=None):
     """The parts along an axis for which a condition holds."""
-    a, axis = _flat_or_axis(a, axis, "compress")
+    a, axis = _array_and_axis(a, axis, "compress")
     (indices,) = onp.asarray(_host_values(condition, "compress")).nonzero()
     return fill_out(shapes.take(a, indices, axis), out)
 
@@ -451,7 +451,7 @@ def _edge_slope(x, y, z, a, b):
 
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
     """The covariances of variables, which are rows, or columns without `rowvar`."""
-    m = _observations(m, y, rowvar, dtype)
+    m = _observation_matrix(m, y, rowvar, dtype)
     count = m.shape[1]
     ddof = (0 if bias else 1) if ddof is None else ddof
     weights = None
@@ -479,7 +479,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     return shapes.squeeze(found / factor)
 
 
-def _observations(m, y, rowvar, dtype):
+def _observation_matrix(m, y, rowvar, dtype):
     refuse_other_than_floats(dtype, "mx.np.cov")
     parts = []
     for each in (m,) if y is None else (m, y):

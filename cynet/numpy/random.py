@@ -25,7 +25,7 @@ def seed(seed, ctx="all"):
     begin(seed, ctx)
 
 
-def _draw_shape(size, *params):
+def _shape_of_draws(size, *params):
     sizes = [p.shape for p in params if hasattr(p, "shape")]
     if size is None:
         return onp.broadcast_shapes(*sizes) if sizes else ()
@@ -34,7 +34,7 @@ def _draw_shape(size, *params):
 
 def _draw_without_params(function, size, params, dtype, ctx):
     """Draw numbers of shape `size` by a function of mx.nd.random without array parameters."""
-    shape = _draw_shape(size, *params)
+    shape = _shape_of_draws(size, *params)
     count, dtype = prod(shape), dtype or "float32"
     if not count:  # 0 stands for an unknown length
         return make_array(onp.zeros(shape), dtype, read_context(ctx), "random")
@@ -180,7 +180,7 @@ def laplace(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None):
 def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
     """Numbers of the gamma distribution."""
     shape, scale = _array_param(shape), _array_param(scale)
-    sizes = _draw_shape(size, shape, scale)
+    sizes = _shape_of_draws(size, shape, scale)
     if hasattr(shape, "shape"):
         wide = reshape_view(broadcast_to(shape, sizes), (prod(sizes),))
         drawn = _to_device(reshape_view(ops._sample_gamma(wide, ops.ones_like(wide)), sizes), ctx)
@@ -193,7 +193,7 @@ def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
 
 def beta(a, b, size=None, dtype=None, ctx=None):
     """Numbers of the beta distribution."""
-    sizes = _draw_shape(size, _array_param(a), _array_param(b))
+    sizes = _shape_of_draws(size, _array_param(a), _array_param(b))
     x, y = gamma(a, 1.0, sizes, ctx=ctx), gamma(b, 1.0, sizes, ctx=ctx)
     return _cast_numbers(x / (x + y), dtype, "beta")
 
@@ -206,7 +206,7 @@ def chisquare(df, size=None, dtype=None, ctx=None):
 
 def f(dfnum, dfden, size=None, ctx=None):
     """Numbers of the F distribution."""
-    sizes = _draw_shape(size, _array_param(dfnum), _array_param(dfden))
+    sizes = _shape_of_draws(size, _array_param(dfnum), _array_param(dfden))
     above, below = chisquare(dfnum, sizes, ctx=ctx), chisquare(dfden, sizes, ctx=ctx)
     return above / dfnum / (below / dfden)
 
@@ -247,7 +247,7 @@ def choice(a, size=None, replace=True, p=None, ctx=None, out=None):
     """
     a = a if isinstance(a, int) else array_of(a, "random.choice")
     n = a if isinstance(a, int) else a.shape[0]
-    shape = _draw_shape(size)
+    shape = _shape_of_draws(size)
     count = prod(shape)
     if not replace and count > n:
         raise ArgumentError(f"mx.np.random.choice: {count} of {n} without putting them back")
@@ -277,7 +277,7 @@ def _choose_by_weights(p, n, count, replace):
 def multinomial(n, pvals, size=None):
     """Return how often each of several outcomes comes in n draws."""
     given = array_of(pvals, "random.multinomial").astype("float64")
-    shape, kinds = _draw_shape(size), given.shape[0]
+    shape, kinds = _shape_of_draws(size), given.shape[0]
     count = prod(shape)
     edges = cumsum(given / FUNCTIONS["maximum"](given.sum(), 1e-30))
     points = uniform(size=(count, n)).astype("float64")
@@ -292,7 +292,7 @@ def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):
     from . import linalg
 
     mean, cov = array_of(mean, "random"), array_of(cov, "random")
-    shape = _draw_shape(size)
+    shape = _shape_of_draws(size)
     drawn = normal(size=(*shape, *mean.shape))
     factor = linalg.cholesky(cov)
     return mean + (drawn.reshape((-1, mean.shape[-1])) @ factor.T).reshape(drawn.shape)

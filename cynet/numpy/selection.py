@@ -15,7 +15,7 @@ from ._call import (
     is_traced,
     make_array,
     ops,
-    refuse_fields,
+    refuse_field_order,
     refuse_traced,
     with_aliases,
 )
@@ -118,7 +118,7 @@ def _array_and_sort_axis(a, axis, where):
 
 def sort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
     """The elements in order along an axis."""
-    refuse_fields(order, "mx.np.sort")
+    refuse_field_order(order, "mx.np.sort")
     ndim = 1 if axis is None else array_of(a, "sort").ndim
     a, axis = _array_and_sort_axis(a, axis, "sort")
     own = onp.dtype(a.dtype)
@@ -129,7 +129,7 @@ def sort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
 
 def argsort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
     """The indices that sort the elements along an axis, int64."""
-    refuse_fields(order, "mx.np.argsort")
+    refuse_field_order(order, "mx.np.argsort")
     a, axis = _array_and_sort_axis(a, axis, "argsort")
     if onp.dtype(a.dtype).kind == "b":
         a = a.astype("uint8")

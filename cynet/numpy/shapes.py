@@ -446,7 +446,7 @@ def _is_index_array(indices):
     return indices.dtype_flag in _INDEX_DTYPES and indices.size > 0
 
 
-def _in_range(indices, n):
+def _are_in_range(indices, n):
     """Return whether all indices are integers from 0 to n - 1, which an operator takes
     unchanged."""
     if indices.context.device_type == "cpu":
@@ -469,7 +469,7 @@ def take(a, indices, axis=None, mode="raise", out=None):
                 return a[indices]
             except IndexError:
                 pass  # the message below names the function
-        elif _in_range(indices, a.shape[axis]):
+        elif _are_in_range(indices, a.shape[axis]):
             return ops.take(a, indices, axis=axis, mode="clip")
     if not is_traced(indices):
         host = onp.asarray(indices.asnumpy() if isinstance(indices, NDArray) else indices)

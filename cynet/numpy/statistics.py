@@ -182,7 +182,7 @@ def bincount(x, weights=None, minlength=0):
     return ops._backward_gather_nd(weights, indices, shape=counts.shape)
 
 
-def _any_tracked(*given):
+def _any_in_graph(*given):
     return any(is_traced(e) or (isinstance(e, NDArray) and is_tracked(e)) for e in given)
 
 
@@ -220,7 +220,7 @@ def _bin_edges(a, bins, range, name):
     return low + (high - low) * share
 
 
-def _sample_columns(a, name):
+def _to_float_array(a, name):
     a = array_of(a, name)
     return a if onp.dtype(a.dtype).kind == "f" else a.astype("float32")
 
@@ -250,7 +250,7 @@ def _bin_counts(columns, edges, weights, density, name):
 def _check_weights(weights, count, name):
     if weights is None:
         return None
-    weights = shapes.ravel(_sample_columns(weights, name))
+    weights = shapes.ravel(_to_float_array(weights, name))
     if weights.shape[0] != count:
         raise ShapeError(f"mx.np.{name}: {weights.shape[0]} weights for {count} elements")
     return weights
@@ -264,9 +264,9 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     ArgumentTypeError, ArgumentError, ShapeError
         What NumPy refuses; in a graph a number of bins that depends on values.
     """
-    if not _any_tracked(a, bins, weights):
+    if not _any_in_graph(a, bins, weights):
         return call_numpy(onp.histogram, (a, bins, range, density, weights), {})
-    a = shapes.ravel(_sample_columns(a, "histogram"))
+    a = shapes.ravel(_to_float_array(a, "histogram"))
     edges = _bin_edges(a, bins, range, "histogram")
     weights = _check_weights(weights, a.shape[0], "histogram")
     return _bin_counts([a], [edges], weights, density, "histogram"), edges
@@ -274,22 +274,22 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
     """The edges of the intervals of `histogram`."""
-    if not _any_tracked(a, bins):
+    if not _any_in_graph(a, bins):
         return call_numpy(onp.histogram_bin_edges, (a, bins, range, weights), {})
     return _bin_edges(
-        shapes.ravel(_sample_columns(a, "histogram_bin_edges")), bins, range, "histogram_bin_edges"
+        shapes.ravel(_to_float_array(a, "histogram_bin_edges")), bins, range, "histogram_bin_edges"
     )
 
 
 def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     """The number of rows of a sample in each box of a grid; and the edges along each axis."""
     listed = isinstance(sample, (list, tuple))
-    if not _any_tracked(*(sample if listed else [sample]), weights):
+    if not _any_in_graph(*(sample if listed else [sample]), weights):
         return call_numpy(onp.histogramdd, (sample, bins, range, density, weights), {})
     if listed:
-        columns = [_sample_columns(each, "histogramdd") for each in sample]
+        columns = [_to_float_array(each, "histogramdd") for each in sample]
     else:
-        sample = _sample_columns(sample, "histogramdd")
+        sample = _to_float_array(sample, "histogramdd")
         sample = sample if sample.ndim == 2 else shapes.expand_dims(sample, 1)
         columns = [sample[:, i] for i in onp.arange(sample.shape[1]).tolist()]
     n = len(columns)
@@ -305,7 +305,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
 
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     """The number of points in each box of a grid; and the edges along both axes."""
-    if not _any_tracked(x, y, weights):
+    if not _any_in_graph(x, y, weights):
         return call_numpy(onp.histogram2d, (x, y, bins, range, density, weights), {})
     several = not hasattr(bins, "__index__") and len(bins) != 2
     found, edges = histogramdd([x, y], [bins, bins] if several else bins, range, density, weights)

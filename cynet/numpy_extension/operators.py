@@ -11,7 +11,7 @@ from ..numpy._call import array_of, fill_out, ops, refuse_order, with_aliases
 from ..numpy.shapes import broadcast_to, reshape_view
 
 
-def _check_arrays(*given):
+def _to_np_arrays(*given):
     return [array_of(each, "npx") for each in given if each is not None]
 
 
@@ -51,15 +51,15 @@ def _order_axis_and_length(axis, length):
 def softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtype=None):
     """Exponentials that add up to 1 along an axis; with `use_length` only over the first `length`
     elements."""
-    return _softmax_call(ops.softmax, data, axis, length, temperature, use_length, dtype)
+    return _call_softmax(ops.softmax, data, axis, length, temperature, use_length, dtype)
 
 
-def _softmax_call(run, data, axis, length, temperature, use_length, dtype):
+def _call_softmax(run, data, axis, length, temperature, use_length, dtype):
     axis, length = _order_axis_and_length(axis, length)
     more = {} if temperature is None else {"temperature": temperature}
     if use_length:
         more["use_length"] = True
-    lengths = _check_arrays(length) if use_length else ()
+    lengths = _to_np_arrays(length) if use_length else ()
     data = _float_array(data, "npx.softmax")
     if data.ndim == 0 and not lengths:  # an array without axes counts as one element
         out = reshape_view(run(reshape_view(data, (1,)), axis=axis, **more), ())
@@ -71,7 +71,7 @@ def _softmax_call(run, data, axis, length, temperature, use_length, dtype):
 @_accept_old_keywords()
 def log_softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtype=None):
     """The logarithm of `softmax`."""
-    return _softmax_call(ops.log_softmax, data, axis, length, temperature, use_length, dtype)
+    return _call_softmax(ops.log_softmax, data, axis, length, temperature, use_length, dtype)
 
 
 @_accept_old_keywords()
@@ -97,13 +97,13 @@ def masked_log_softmax(data, mask, axis=-1, temperature=1.0, normalize=True):
 @_accept_old_keywords()
 def activation(data, act_type="relu"):
     """An activation by name: 'relu', 'sigmoid', 'tanh', 'softrelu', 'softsign'."""
-    return ops.Activation(*_check_arrays(data), act_type=act_type)
+    return ops.Activation(*_to_np_arrays(data), act_type=act_type)
 
 
 @_accept_old_keywords()
 def leaky_relu(data, gamma=None, act_type="leaky", slope=0.25, **kwargs):
     """A rectifier by `act_type`: leaky, PReLU, RReLU, ELU, SELU or GELU."""
-    return ops.LeakyReLU(*_check_arrays(data, gamma), act_type=act_type, slope=slope, **kwargs)
+    return ops.LeakyReLU(*_to_np_arrays(data, gamma), act_type=act_type, slope=slope, **kwargs)
 
 
 @_accept_old_keywords(data="x")
@@ -112,39 +112,39 @@ def fully_connected(x, weight, bias=None, num_hidden=None, no_bias=True, flatten
     weight = array_of(weight, "npx.fully_connected")
     hidden = weight.shape[0] if num_hidden is None else num_hidden
     return ops.FullyConnected(
-        *_check_arrays(x, weight, bias), num_hidden=hidden, no_bias=bias is None, flatten=flatten
+        *_to_np_arrays(x, weight, bias), num_hidden=hidden, no_bias=bias is None, flatten=flatten
     )
 
 
 @_accept_old_keywords()
 def convolution(data, weight, bias=None, no_bias=False, **kwargs):
     """A convolution; parameters as of ``mx.nd.Convolution``."""
-    return ops.Convolution(*_check_arrays(data, weight, bias), no_bias=bias is None, **kwargs)
+    return ops.Convolution(*_to_np_arrays(data, weight, bias), no_bias=bias is None, **kwargs)
 
 
 @_accept_old_keywords()
 def deconvolution(data, weight, bias=None, no_bias=False, **kwargs):
     """A transposed convolution; parameters as of ``mx.nd.Deconvolution``."""
-    return ops.Deconvolution(*_check_arrays(data, weight, bias), no_bias=bias is None, **kwargs)
+    return ops.Deconvolution(*_to_np_arrays(data, weight, bias), no_bias=bias is None, **kwargs)
 
 
 @_accept_old_keywords()
 def pooling(data, **kwargs):
     """Pooling; parameters as of ``mx.nd.Pooling``."""
-    return ops.Pooling(*_check_arrays(data), **kwargs)
+    return ops.Pooling(*_to_np_arrays(data), **kwargs)
 
 
 @_accept_old_keywords(data="x", moving_mean="running_mean", moving_var="running_var")
 def batch_norm(x, gamma, beta, running_mean, running_var, **kwargs):
     """Batch normalization; parameters as of ``mx.nd.BatchNorm``."""
-    return ops.BatchNorm(*_check_arrays(x, gamma, beta, running_mean, running_var), **kwargs)
+    return ops.BatchNorm(*_to_np_arrays(x, gamma, beta, running_mean, running_var), **kwargs)
 
 
 @_accept_old_keywords()
 def layer_norm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):
     """Normalization along an axis, scaled and shifted."""
     return ops.LayerNorm(
-        *_check_arrays(data, gamma, beta), axis=axis, eps=eps, output_mean_var=output_mean_var
+        *_to_np_arrays(data, gamma, beta), axis=axis, eps=eps, output_mean_var=output_mean_var
     )
 
 
@@ -152,7 +152,7 @@ def layer_norm(data, gamma, beta, axis=-1, eps=1e-5, output_mean_var=False):
 def group_norm(data, gamma, beta, num_groups=1, eps=1e-3, output_mean_var=False):
     """Normalization of groups of channels; `gamma` and `beta` scale and shift each channel, as in
     MXNet 2.0, or each group, as in 1.9.1: by how many numbers they hold."""
-    data, gamma, beta = _check_arrays(data, gamma, beta)
+    data, gamma, beta = _to_np_arrays(data, gamma, beta)
     if gamma.shape == data.shape[1:2] != (num_groups,):
         ones = array_of(onp.ones(num_groups, gamma.dtype), "npx.group_norm")
         found = ops.GroupNorm(
@@ -163,7 +163,7 @@ def group_norm(data, gamma, beta, num_groups=1, eps=1e-3, output_mean_var=False)
         scaled = first * gamma.reshape(wide) + beta.reshape(wide)
         return [scaled, *rest] if output_mean_var else scaled
     return ops.GroupNorm(
-        *_check_arrays(data, gamma, beta),
+        *_to_np_arrays(data, gamma, beta),
         num_groups=num_groups,
         eps=eps,
         output_mean_var=output_mean_var,
@@ -173,19 +173,19 @@ def group_norm(data, gamma, beta, num_groups=1, eps=1e-3, output_mean_var=False)
 @_accept_old_keywords()
 def instance_norm(data, gamma, beta, eps=1e-3):
     """Normalization of each channel of each sample, scaled and shifted."""
-    return ops.InstanceNorm(*_check_arrays(data, gamma, beta), eps=eps)
+    return ops.InstanceNorm(*_to_np_arrays(data, gamma, beta), eps=eps)
 
 
 @_accept_old_keywords()
 def l2_normalization(data, eps=1e-10, mode="instance"):
     """The data divided by their norm."""
-    return ops.L2Normalization(*_check_arrays(data), eps=eps, mode=mode)
+    return ops.L2Normalization(*_to_np_arrays(data), eps=eps, mode=mode)
 
 
 @_accept_old_keywords()
 def dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):
     """Zeros in place of a share of the elements, in training."""
-    return ops.Dropout(*_check_arrays(data), p=p, mode=mode, axes=axes, cudnn_off=cudnn_off)
+    return ops.Dropout(*_to_np_arrays(data), p=p, mode=mode, axes=axes, cudnn_off=cudnn_off)
 
 
 @_accept_old_keywords()
@@ -194,7 +194,7 @@ def embedding(data, weight, input_dim=None, output_dim=None, dtype="float32", sp
     weight = array_of(weight, "npx.embedding")
     rows, width = weight.shape
     return ops.Embedding(
-        *_check_arrays(data, weight),
+        *_to_np_arrays(data, weight),
         input_dim=rows if input_dim is None else input_dim,
         output_dim=width if output_dim is None else output_dim,
         dtype=dtype,
@@ -204,7 +204,7 @@ def embedding(data, weight, input_dim=None, output_dim=None, dtype="float32", sp
 @_accept_old_keywords()
 def rnn(data=None, parameters=None, state=None, state_cell=None, sequence_length=None, **kwargs):
     """A recurrent layer; parameters as of ``mx.nd.RNN``."""
-    given = _check_arrays(data, parameters, state, state_cell, sequence_length)
+    given = _to_np_arrays(data, parameters, state, state_cell, sequence_length)
     return ops.RNN(*given, **kwargs)
 
 
@@ -212,53 +212,53 @@ def rnn(data=None, parameters=None, state=None, state_cell=None, sequence_length
 def one_hot(data, depth=None, on_value=1.0, off_value=0.0, dtype="float32"):
     """Rows of zeros with a 1 at each index."""
     return ops.one_hot(
-        *_check_arrays(data), depth=depth, on_value=on_value, off_value=off_value, dtype=dtype
+        *_to_np_arrays(data), depth=depth, on_value=on_value, off_value=off_value, dtype=dtype
     )
 
 
 @_accept_old_keywords()
 def pick(data, index, axis=-1, mode="clip", keepdims=False):
     """One element of each row along an axis, by index."""
-    return ops.pick(*_check_arrays(data, index), axis=axis, mode=mode, keepdims=keepdims)
+    return ops.pick(*_to_np_arrays(data, index), axis=axis, mode=mode, keepdims=keepdims)
 
 
 @_accept_old_keywords()
 def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"):
     """The k largest elements along an axis, or their indices."""
     return ops.topk(
-        *_check_arrays(data), axis=axis, k=k, ret_typ=ret_typ, is_ascend=is_ascend, dtype=dtype
+        *_to_np_arrays(data), axis=axis, k=k, ret_typ=ret_typ, is_ascend=is_ascend, dtype=dtype
     )
 
 
 @_accept_old_keywords(lhs="a", rhs="b")
 def batch_dot(a, b, transpose_a=False, transpose_b=False, forward_stype="default"):
     """Products of the matrices of two stacks."""
-    return ops.batch_dot(*_check_arrays(a, b), transpose_a=transpose_a, transpose_b=transpose_b)
+    return ops.batch_dot(*_to_np_arrays(a, b), transpose_a=transpose_a, transpose_b=transpose_b)
 
 
 @_accept_old_keywords(data="x")
 def batch_flatten(x):
     """The array with all axes after the first flattened into one."""
-    return ops.Flatten(*_check_arrays(x))
+    return ops.Flatten(*_to_np_arrays(x))
 
 
 @_accept_old_keywords()
 def reshape_like(lhs, rhs, **kwargs):
     """An array with the shape of another."""
-    return ops.reshape_like(*_check_arrays(lhs, rhs), **kwargs)
+    return ops.reshape_like(*_to_np_arrays(lhs, rhs), **kwargs)
 
 
 @_accept_old_keywords()
 def broadcast_like(lhs, rhs, **kwargs):
     """An array repeated to the shape of another."""
-    return ops.broadcast_like(*_check_arrays(lhs, rhs), **kwargs)
+    return ops.broadcast_like(*_to_np_arrays(lhs, rhs), **kwargs)
 
 
 @_accept_old_keywords()
 def slice(data, begin, end, step=None):
     """A part of an array by bounds of each axis."""
     return ops.slice(
-        *_check_arrays(data), begin=begin, end=end, **({} if step is None else {"step": step})
+        *_to_np_arrays(data), begin=begin, end=end, **({} if step is None else {"step": step})
     )
 
 
@@ -271,7 +271,7 @@ def arange_like(data, start=0.0, step=1.0, repeat=1, axis=None, ctx=None):
         )
     more = {} if axis is None else {"axis": axis}
     return ops._contrib_arange_like(
-        *_check_arrays(data), start=start, step=step, repeat=repeat, **more
+        *_to_np_arrays(data), start=start, step=step, repeat=repeat, **more
     )
 
 
@@ -279,7 +279,7 @@ def arange_like(data, start=0.0, step=1.0, repeat=1, axis=None, ctx=None):
 def sequence_mask(data, sequence_length=None, use_sequence_length=False, value=0.0, axis=0):
     """Sequences whose elements after the end of each are `value`."""
     return ops.SequenceMask(
-        *_check_arrays(data, sequence_length if use_sequence_length else None),
+        *_to_np_arrays(data, sequence_length if use_sequence_length else None),
         use_sequence_length=use_sequence_length,
         value=value,
         axis=axis,
@@ -289,32 +289,32 @@ def sequence_mask(data, sequence_length=None, use_sequence_length=False, value=0
 @_accept_old_keywords()
 def gather_nd(data, indices):
     """Elements at the coordinates that lie along the first axis of `indices`."""
-    return ops.gather_nd(*_check_arrays(data, indices))
+    return ops.gather_nd(*_to_np_arrays(data, indices))
 
 
 @_accept_old_keywords()
 def smooth_l1(data, scalar=1.0):
     """A loss that is quadratic near 0 and linear beyond."""
-    return ops.smooth_l1(*_check_arrays(data), scalar=scalar)
+    return ops.smooth_l1(*_to_np_arrays(data), scalar=scalar)
 
 
 @_accept_old_keywords()
 def stop_gradient(data):
     """A copy of the data through which no gradient flows."""
-    return ops.BlockGrad(*_check_arrays(data))
+    return ops.BlockGrad(*_to_np_arrays(data))
 
 
 @_accept_old_keywords()
 def ctc_loss(data, label, data_lengths=None, label_lengths=None, **kwargs):
     """The connectionist temporal classification loss."""
-    return ops.CTCLoss(*_check_arrays(data, label, data_lengths, label_lengths), **kwargs)
+    return ops.CTCLoss(*_to_np_arrays(data, label, data_lengths, label_lengths), **kwargs)
 
 
 @_accept_old_keywords()
 def roi_pooling(data, rois, pooled_size, spatial_scale):
     """Pool regions of an image to one size."""
     return ops.ROIPooling(
-        *_check_arrays(data, rois), pooled_size=pooled_size, spatial_scale=spatial_scale
+        *_to_np_arrays(data, rois), pooled_size=pooled_size, spatial_scale=spatial_scale
     )
 
 
@@ -324,20 +324,20 @@ def multibox_prior(
 ):
     """Anchor boxes around each pixel."""
     return ops._contrib_MultiBoxPrior(
-        *_check_arrays(data), sizes=sizes, ratios=ratios, clip=clip, steps=steps, offsets=offsets
+        *_to_np_arrays(data), sizes=sizes, ratios=ratios, clip=clip, steps=steps, offsets=offsets
     )
 
 
 @_accept_old_keywords()
 def multibox_target(anchor, label, cls_pred, **kwargs):
     """The targets of a detector of anchor boxes."""
-    return ops._contrib_MultiBoxTarget(*_check_arrays(anchor, label, cls_pred), **kwargs)
+    return ops._contrib_MultiBoxTarget(*_to_np_arrays(anchor, label, cls_pred), **kwargs)
 
 
 @_accept_old_keywords()
 def multibox_detection(cls_prob, loc_pred, anchor, **kwargs):
     """Boxes from the predictions of a detector."""
-    return ops._contrib_MultiBoxDetection(*_check_arrays(cls_prob, loc_pred, anchor), **kwargs)
+    return ops._contrib_MultiBoxDetection(*_to_np_arrays(cls_prob, loc_pred, anchor), **kwargs)
 
 
 @_accept_old_keywords()

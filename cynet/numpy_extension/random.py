@@ -21,7 +21,7 @@ def _make_batched_sampler(draw, first, second):
     def function(a=0.0, b=1.0, batch_shape=None, dtype=None, ctx=None):
         batch = () if batch_shape is None else batch_shape
         batch = (batch,) if isinstance(batch, int) else tuple(batch)
-        inner = _random._draw_shape(None, _random._array_param(a), _random._array_param(b))
+        inner = _random._shape_of_draws(None, _random._array_param(a), _random._array_param(b))
         return draw(a, b, (*batch, *inner), dtype, ctx)
 
     function.__doc__ = (

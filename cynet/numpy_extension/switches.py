@@ -51,7 +51,7 @@ def set_np_shape(active: bool) -> bool:
     return switch_np_shape(bool(on), everywhere=on == 2)
 
 
-class _SwitchScope:
+class _SwitchScope:  # base of np_shape and np_array
     """A setting for a block of code, or for a function that it decorates."""
 
     def __enter__(self):

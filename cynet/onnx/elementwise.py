@@ -54,7 +54,7 @@ def _wider_dtype(dtype: str, *numbers: float) -> str:
 
 
 @exports(*prop_classes(*(row.name for row in UNARY if row.onnx)))
-def unary(g: Graph, c: OpNode) -> str:
+def unary_node(g: Graph, c: OpNode) -> str:
     row, dtype = c.prop.function, c.dtypes[0]
     if c.op == "relu" and not dtype.startswith("float"):
         return g.emit("Max", [c.inputs[0], _dtype_constant(g, c, 0)])
@@ -64,7 +64,7 @@ def unary(g: Graph, c: OpNode) -> str:
 
 
 @exports(*prop_classes(*(f.name for row in BINARY if row.onnx for f in row.forms().values())))
-def binary(g: Graph, c: OpNode) -> str:
+def binary_node(g: Graph, c: OpNode) -> str:
     row, inputs, dtype, number = c.prop.function, list(c.inputs), c.dtypes[0], None
     if len(inputs) == 1:
         number = None if c.prop.reverse else c.prop.scalar

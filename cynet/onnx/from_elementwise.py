@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from ..symbol import Symbol
     from .importers import Node, Reader
 
-_UNARY_NAMES = {row.onnx: row.name for row in UNARY if isinstance(row.onnx, str)}
+_UNARY_NAMES = {row.onnx: row.name for row in UNARY if isinstance(row.onnx, str)}  # by ONNX kind
 _UNARY_NAMES["Identity"] = "identity"
-_BINARY_ROWS = {row.onnx: row for row in BINARY if isinstance(row.onnx, str)}
+_BINARY_ROWS = {row.onnx: row for row in BINARY if isinstance(row.onnx, str)}  # by ONNX kind
 _COMPARISON_KINDS = [word for word, row in _BINARY_ROWS.items() if row.result == BOOL]
 _PAIRWISE_KINDS = ("Pow", "Max", "Min")  # with importers of their own
-_MAX_FLOAT32 = float(np.finfo("float32").max)
-_MAX_BFLOAT16 = (2 - 2**-7) * 2.0**127
+_MAX_FLOAT32 = float(np.finfo("float32").max)  # largest number
+_MAX_BFLOAT16 = (2 - 2**-7) * 2.0**127  # largest number
 
 
 def as_bool(value: Symbol) -> Symbol:
@@ -33,7 +33,7 @@ def as_bool(value: Symbol) -> Symbol:
 
 
 @imports(*_UNARY_NAMES)
-def unary(reader: Reader, node: Node) -> Symbol:
+def unary_node(reader: Reader, node: Node) -> Symbol:
     node.ignore("consumed_inputs")  # a hint of opset 1
     made: Symbol = getattr(sym, _UNARY_NAMES[node.kind])(node.symbol(0))
     return made
@@ -58,17 +58,17 @@ def _aligned_operands(node: Node) -> Sequence[Symbol]:
 
 
 @imports(*{*_BINARY_ROWS} - {*_COMPARISON_KINDS, *_PAIRWISE_KINDS})
-def binary(reader: Reader, node: Node) -> Symbol:
+def binary_node(reader: Reader, node: Node) -> Symbol:
     a, b = _aligned_operands(node)
     made: Symbol | None = _apply_scalar(node)
     if made is not None:
         return made
     if node.kind == "Add" and node.shape(0) is not None and node.shape(0) == node.shape(1):
         return sym.elemwise_add(a, b)  # elemwise_add can be fused with a layer
-    return _broadcast_operator(node, a, b)
+    return _apply_broadcast(node, a, b)
 
 
-def _broadcast_operator(node: Node, a: Symbol, b: Symbol) -> Symbol:
+def _apply_broadcast(node: Node, a: Symbol, b: Symbol) -> Symbol:
     row: Any = _BINARY_ROWS[node.kind]
     made: Symbol = getattr(sym, row.broadcast.name)(a, b)
     return made
@@ -107,7 +107,7 @@ def power(reader: Reader, node: Node) -> Symbol:
 
 @imports(*_COMPARISON_KINDS)
 def compare_node(reader: Reader, node: Node) -> Symbol:
-    return as_bool(_broadcast_operator(node, *_aligned_operands(node)))
+    return as_bool(_apply_broadcast(node, *_aligned_operands(node)))
 
 
 @imports("Mod")
@@ -221,13 +221,13 @@ def prelu(reader: Reader, node: Node) -> Symbol:
         # axes of the slopes with length other than 1, counted from the end as in NumPy
         wide_axes = [i - slope.ndim for i, n in enumerate(slope.shape) if n != 1]
         if wide_axes in ([], [1 - rank]) and slope.size in (1, channels) and slope.ndim <= rank:
-            flat = reader.parameter(f"{node.inputs[1]}_flat", slope.ravel())
+            flat = reader.add_parameter(f"{node.inputs[1]}_flat", slope.ravel())
             return sym.LeakyReLU(node.symbol(0), flat, act_type="prelu")
     if node.opset < 7 and slope is None:
         node.refuse("slopes that are not constant, of opsets below 7")
     data, slopes = node.aligned_inputs(0, 1)
     if by_channel:
-        slopes = reader.parameter(f"{node.inputs[1]}_rows", slope)
+        slopes = reader.add_parameter(f"{node.inputs[1]}_rows", slope)
     down = sym.broadcast_mul(sym.broadcast_minimum(data, sym.zeros_like(data)), slopes)
     return sym.broadcast_add(sym.relu(data), down)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .importers import Node, Reader
 
 
-def _index_tensor(reader: Reader, node: Node, i: int, length: Any) -> Symbol:
+def _nonnegative_indices(reader: Reader, node: Node, i: int, length: Any) -> Symbol:
     """Return indices as non-negative int64; ONNX counts negative indices from the end.
 
     `length` is a number, or an array that broadcasts to the indices.
@@ -58,7 +58,7 @@ def _element_indices(reader: Reader, node: Node, axis: int) -> Symbol:
     grid = np.indices(shape)
     rows = [
         sym.expand_dims(
-            _index_tensor(reader, node, 1, length)
+            _nonnegative_indices(reader, node, 1, length)
             if i == axis
             else reader.frozen_var(f"{node.name}_grid{i}", grid[i]),
             axis=0,
@@ -78,7 +78,7 @@ def _nd_indices(reader: Reader, node: Node, batch: int = 0) -> Symbol:
     """Return the index tuples of GatherND and ScatterND, one row for each axis."""
     shape, n = node.known_shape(1), node.rank(1)
     lengths = [_axis_length(node, i) for i in range(batch, batch + shape[-1])]
-    index = _index_tensor(reader, node, 1, np.array(lengths).reshape(*[1] * (n - 1), -1))
+    index = _nonnegative_indices(reader, node, 1, np.array(lengths).reshape(*[1] * (n - 1), -1))
     index = sym.transpose(index, axes=(n - 1, *range(n - 1))) if n > 1 else index
     if n == 1:
         index = sym.reshape(index, shape=(-1, 1))
@@ -142,7 +142,7 @@ def one_hot(reader: Reader, node: Node) -> Symbol:
     depth, values = int(node.number(1, None)), node.value(2)
     rank, dtype = node.rank(0), node.dtype(2)
     axis = node.axis(default=-1, extra=1)
-    hot = sym.one_hot(_index_tensor(reader, node, 0, depth), depth=depth, dtype="float32")
+    hot = sym.one_hot(_nonnegative_indices(reader, node, 0, depth), depth=depth, dtype="float32")
     if rank == 0:
         hot = sym.reshape(hot, shape=(-1,))
     elif axis != rank:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .importers import IntWeight, Node, Reader
 
 
-def _weight_shape(node: Node) -> tuple[list[int], list[int]]:
+def _weight_and_kernel(node: Node) -> tuple[list[int], list[int]]:
     """Return the shape of the weight and the kernel size; the weight need not be a constant."""
     shape = list(node.known_shape(1))
     kernel = list(node.get("kernel_shape", shape[2:]))
@@ -24,7 +24,7 @@ def _weight_shape(node: Node) -> tuple[list[int], list[int]]:
     return shape, kernel
 
 
-def _filter_params(node: Node, kernel: list[int]) -> tuple[list[int], dict[str, Any]]:
+def _spans_and_params(node: Node, kernel: list[int]) -> tuple[list[int], dict[str, Any]]:
     """Return the lengths that windows span, and the parameters stride, dilation and groups."""
     n = len(kernel)
     stride, dilate = node.get("strides", [1] * n), node.get("dilations", [1] * n)
@@ -35,8 +35,8 @@ def _filter_params(node: Node, kernel: list[int]) -> tuple[list[int], dict[str, 
 
 @imports("Conv")
 def conv(reader: Reader, node: Node) -> Symbol:
-    shape, kernel = _weight_shape(node)
-    n, (spans, how) = len(kernel), _filter_params(node, kernel)
+    shape, kernel = _weight_and_kernel(node)
+    n, (spans, how) = len(kernel), _spans_and_params(node, kernel)
     before, after = padding_of_node(node, spans, list(how["stride"]))
     data = node.symbol(0)
     if before != after:
@@ -49,8 +49,8 @@ def conv(reader: Reader, node: Node) -> Symbol:
 @imports("ConvTranspose")
 def conv_transpose(reader: Reader, node: Node) -> Symbol:
     """Import ConvTranspose: equal pads are a parameter, others are cut off the output."""
-    shape, kernel = _weight_shape(node)
-    n, (spans, how) = len(kernel), _filter_params(node, kernel)
+    shape, kernel = _weight_and_kernel(node)
+    n, (spans, how) = len(kernel), _spans_and_params(node, kernel)
     stride = list(how["stride"])
     adj = list(node.get("output_padding", [0] * n))
     before, after = _transposed_pads(node, spans, stride, adj)
@@ -200,7 +200,7 @@ def gemm(reader: Reader, node: Node) -> Symbol:
     where = (
         node.symbol(1)
         if plain
-        else reader.parameter(
+        else reader.add_parameter(
             f"{node.name}_weight", np.ascontiguousarray(values * values.dtype.type(alpha))
         )
     )
@@ -209,7 +209,7 @@ def gemm(reader: Reader, node: Node) -> Symbol:
         offset = node.symbol(2)
     elif bias is not None:
         full = np.broadcast_to(np.ravel(bias * bias.dtype.type(beta)), (rows,))
-        offset = reader.parameter(f"{node.name}_bias", np.ascontiguousarray(full))
+        offset = reader.add_parameter(f"{node.name}_bias", np.ascontiguousarray(full))
     return sym.FullyConnected(
         data, where, offset, num_hidden=rows, no_bias=bias is None, flatten=False
     )

@@ -64,7 +64,7 @@ def recurrent(reader: Reader, node: Node) -> list[Symbol]:
         states.append(reader.frozen_var(f"{node.name}_{word}0", zeros))
     how: dict[str, Any] = {"mode": mode, "state_size": hidden, "num_layers": 1}
     how |= {"bidirectional": directions == 2, "state_outputs": True}
-    made = sym.RNN(data, reader.parameter(f"{node.name}_parameters", flat), *states, **how)
+    made = sym.RNN(data, reader.add_parameter(f"{node.name}_parameters", flat), *states, **how)
     out = sym.reverse(made[0], axis=0) if direction == "reverse" else made[0]
     ends = [made[i] for i in range(1, 1 + len(states))]
     # (steps, batch, directions * h) to (steps, directions, batch, h), or to batch first

@@ -282,7 +282,7 @@ def matmul(reader: Reader, node: Node) -> Symbol:
     if b == 2 and a > 2:
         made = node.value(1)
         if made is not None:  # it became a dense layer
-            weight = reader.parameter(f"{node.name}_weight", np.ascontiguousarray(made.T))
+            weight = reader.add_parameter(f"{node.name}_weight", np.ascontiguousarray(made.T))
             return sym.FullyConnected(
                 left, weight, num_hidden=made.shape[1], no_bias=True, flatten=False
             )

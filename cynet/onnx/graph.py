@@ -50,7 +50,7 @@ def exporter_of(prop: type) -> Callable[[Graph, OpNode], str | list[str]] | None
     return EXPORTERS.get(prop)
 
 
-class OpNode:
+class OpNode:  # a node of a symbol, as exporters get it
     """A node of a symbol with what an exporter needs: parameters, input names, shapes, dtypes.
 
     op, name: str
@@ -77,7 +77,7 @@ class OpNode:
         raise UndefinedError(f"ONNX export of {self.op} '{self.name}': {why}")
 
 
-class Graph:
+class Graph:  # the ONNX graph being written
     """The ONNX graph being written: its nodes and constants, in order."""
 
     def __init__(self, helper: Any) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..typing import Shape
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")  # an importer
-SUPPORTED_DTYPES = frozenset(NAMES.values())
+SUPPORTED_DTYPES = frozenset(NAMES.values())  # dtypes that arrays can have
 FLOATS = ("float32", "float64", "float16", "bfloat16")  # names of floating dtypes
 # kind of a node -> function(reader, node) that returns its outputs as symbols
 IMPORTERS: dict[str, Callable[..., Any]] = {}  # kind of a node -> importer
@@ -71,7 +71,7 @@ def imports(*kinds: str) -> Callable[[_Function], _Function]:
     return register
 
 
-class Node:
+class Node:  # a node of an ONNX file, as importers get it
     """A node of an ONNX file: kind, inputs, attributes.
 
     An attribute or input that the importer does not read is an error.
@@ -322,7 +322,7 @@ class Reader:  # state while a file is read
             )
         return found
 
-    def values(self) -> Iterator[tuple[str, Entry, str | None, tuple[int | None, ...] | None]]:
+    def iter_values(self) -> Iterator[tuple[str, Entry, str | None, tuple[int | None, ...] | None]]:
         """Yield (name, entry, dtype, lengths) of each value; None for what the file leaves open."""
         for name, symbol in self._symbols.items():
             if symbol is not None and name not in self._constants:
@@ -344,10 +344,10 @@ class Reader:  # state while a file is read
             return found
         if name not in self._constants:
             raise FormatError(f"import_model: the file uses '{name}' before it is computed")
-        found = self._symbols[name] = self.parameter(name, self._constants[name])
+        found = self._symbols[name] = self.add_parameter(name, self._constants[name])
         return found
 
-    def parameter(self, name: str, values: Any) -> Symbol:
+    def add_parameter(self, name: str, values: Any) -> Symbol:
         """Make a variable with `values`, under this name, or a similar one if it is taken."""
         values = np.asarray(values)
         if values.dtype.name not in SUPPORTED_DTYPES:
@@ -376,7 +376,7 @@ class Reader:  # state while a file is read
 
     def frozen_var(self, name: str, values: Any) -> Symbol:
         """Make a variable with constant values, which training does not change."""
-        made = self.parameter(name, values)
+        made = self.add_parameter(name, values)
         made._set_attr(lr_mult="0", wd_mult="0")
         return sym.BlockGrad(made)
 

@@ -51,7 +51,7 @@ def _values_or_default(values: Sequence[int], n: int, default: int) -> list[int]
     return list(values) or [default] * n
 
 
-def _filter_attributes(p: Any, n: int) -> dict[str, Any]:
+def _conv_attributes(p: Any, n: int) -> dict[str, Any]:
     """Return the attributes strides, dilations and pads of a filter with `n` axes."""
     strides, dilations = _values_or_default(p.stride, n, 1), _values_or_default(p.dilate, n, 1)
     how = {"kernel_shape": list(p.kernel), "strides": strides, "dilations": dilations}
@@ -66,7 +66,7 @@ def convolution(g: Graph, c: OpNode) -> str:
     if is_channels_last(p.weight_layout):
         inputs[1] = g.transpose(c.inputs[1], [0, n + 1, *range(1, n + 1)])
     return back(
-        g.emit("Conv", inputs, pads=_values_or_default(p.pad, n, 0) * 2, **_filter_attributes(p, n))
+        g.emit("Conv", inputs, pads=_values_or_default(p.pad, n, 0) * 2, **_conv_attributes(p, n))
     )
 
 
@@ -78,7 +78,7 @@ def deconvolution(g: Graph, c: OpNode) -> str:
     size, out = (channels_first(each[0], p.layout)[2:] for each in (c.shapes, c.out_shapes))
     if data != c.inputs[0]:
         weight = g.transpose(weight, [0, n + 1, *range(1, n + 1)])
-    how = _filter_attributes(p, n)
+    how = _conv_attributes(p, n)
     each = zip(size, how["strides"], p.kernel, how["dilations"])
     whole = [(x - 1) * s + (k - 1) * d + 1 for x, s, k, d in each]
     over = [a - b for a, b in zip(whole, out)]  # lengths cut off by padding

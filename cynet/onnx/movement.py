@@ -303,7 +303,7 @@ def topk(g: Graph, c: OpNode) -> list[str]:
     return {"value": [made[0]], "indices": [index], "both": [made[0], index]}[p.ret_typ]
 
 
-def _index_node(g: Graph, c: OpNode, value: str, size: int, mode: str) -> str:
+def _bounded_indices(g: Graph, c: OpNode, value: str, size: int, mode: str) -> str:
     index = g.cast(value, "int64")
     if mode == "wrap":
         return g.emit("Mod", [index, g.ints(size)])
@@ -313,14 +313,14 @@ def _index_node(g: Graph, c: OpNode, value: str, size: int, mode: str) -> str:
 
 @exports(EmbeddingProperty)
 def embedding(g: Graph, c: OpNode) -> str:
-    index = _index_node(g, c, c.inputs[0], c.shapes[1][0], "clip")
+    index = _bounded_indices(g, c, c.inputs[0], c.shapes[1][0], "clip")
     return g.emit("Gather", [c.inputs[1], index], axis=0)
 
 
 @exports(TakeProperty)
 def take(g: Graph, c: OpNode) -> str:
     axis = c.prop.axis % len(c.shapes[0])
-    index = _index_node(g, c, c.inputs[1], c.shapes[0][axis], c.prop.mode)
+    index = _bounded_indices(g, c, c.inputs[1], c.shapes[0][axis], c.prop.mode)
     return g.emit("Gather", [c.inputs[0], index], axis=axis)
 
 
@@ -328,7 +328,7 @@ def take(g: Graph, c: OpNode) -> str:
 def pick(g: Graph, c: OpNode) -> str:
     p, n = c.prop, len(c.shapes[0])
     axis = n - 1 if p.axis is None else p.axis % n
-    index = _index_node(g, c, c.inputs[1], c.shapes[0][axis], p.mode)
+    index = _bounded_indices(g, c, c.inputs[1], c.shapes[0][axis], p.mode)
     if len(c.shapes[1]) < n:
         index = g.unsqueeze(index, axis)
     made = g.emit("GatherElements", [c.inputs[0], index], axis=axis)

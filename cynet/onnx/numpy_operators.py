@@ -42,11 +42,11 @@ for _row in REDUCTIONS:
         _REDUCTION_ROWS[get_operator(f"_np{'i' * _row.mean}_{_row.name}").prop] = _row
 
 
-def _input_as(g: Graph, c: OpNode, i: int, dtype: str) -> str:
+def _cast_arg(g: Graph, c: OpNode, i: int, dtype: str) -> str:
     return c.inputs[i] if c.dtypes[i] == dtype else g.cast(c.inputs[i], dtype)
 
 
-def _export_row(
+def _write_nodes(
     g: Graph, c: OpNode, row: Any, inputs: Sequence[str], dtype: str, number: float | None = None
 ) -> str:
     if row.result == BOOL and not row.sign:
@@ -60,7 +60,7 @@ def export_binary(g: Graph, c: OpNode) -> str:
     common = comparison_dtype(*c.dtypes) if row.result == BOOL else out
     if common == "bool":
         common = promote_dtypes(*c.dtypes)
-    return _export_row(g, c, row, [_input_as(g, c, 0, common), _input_as(g, c, 1, common)], common)
+    return _write_nodes(g, c, row, [_cast_arg(g, c, 0, common), _cast_arg(g, c, 1, common)], common)
 
 
 @exports(*_SCALAR_ROWS)
@@ -70,26 +70,26 @@ def export_scalar(g: Graph, c: OpNode) -> str:
     if row.result == BOOL:
         whole = float(value).is_integer()
         dtype = c.dtypes[0] if c.dtypes[0].startswith("float") else "int64" if whole else "float64"
-    inputs = [_input_as(g, c, 0, dtype), g.constant(np.array(value, dtype))]
+    inputs = [_cast_arg(g, c, 0, dtype), g.constant(np.array(value, dtype))]
     if c.prop.reverse:
-        return _export_row(g, c, row, inputs[::-1], dtype)
-    return _export_row(g, c, row, inputs, dtype, value)
+        return _write_nodes(g, c, row, inputs[::-1], dtype)
+    return _write_nodes(g, c, row, inputs, dtype, value)
 
 
 @exports(*_UNARY_ROWS)
 def export_unary(g: Graph, c: OpNode) -> str:
     row, out = _UNARY_ROWS[type(c.prop)], c.out_dtypes[0]
     dtype = c.dtypes[0] if row.result == BOOL else out
-    return _export_row(g, c, row, [_input_as(g, c, 0, dtype)], dtype)
+    return _write_nodes(g, c, row, [_cast_arg(g, c, 0, dtype)], dtype)
 
 
-_NUMBER_KINDS = {get_operator(f"_npi_{each.lower()}").prop: each for each in ("IsNaN", "IsInf")}
+_NUMBER_TESTS = {get_operator(f"_npi_{each.lower()}").prop: each for each in ("IsNaN", "IsInf")}
 
 
-@exports(*_NUMBER_KINDS)
+@exports(*_NUMBER_TESTS)
 def classify_number(g: Graph, c: OpNode) -> str:
     dtype = c.dtypes[0] if c.dtypes[0] in ("float32", "float64") else "float32"
-    return g.emit(_NUMBER_KINDS[type(c.prop)], [_input_as(g, c, 0, dtype)])
+    return g.emit(_NUMBER_TESTS[type(c.prop)], [_cast_arg(g, c, 0, dtype)])
 
 
 @exports(ConstantArray)
@@ -107,7 +107,7 @@ def reduce(g: Graph, c: OpNode) -> str:
     row, n, axis = _REDUCTION_ROWS[type(c.prop)], len(c.shapes[0]), c.prop.axis
     axes = range(n) if axis is None else [axis] if isinstance(axis, int) else axis
     axes = sorted(each % n for each in axes)
-    x = _input_as(g, c, 0, c.out_dtypes[0])
+    x = _cast_arg(g, c, 0, c.out_dtypes[0])
     if not axes:
         return x
     if row.onnx == "ReduceSum":  # axes of ReduceSum are an input since opset 13

@@ -167,7 +167,7 @@ def _read_node(reader: Reader, proto: Any, opset: int | None) -> None:
 
 def _verify_types(reader: Reader, found: Symbol) -> None:
     """Refuse a network whose values have other types or shapes than the file declares."""
-    values = list(reader.values())
+    values = list(reader.iter_values())
     inputs = [n for n in found.list_inputs() if n not in reader.params]
     dtypes = {n: reader.dtype(n) for n in inputs}
     dtypes |= {n: v.dtype.name for n, v in reader.params.items()}

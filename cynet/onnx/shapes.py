@@ -15,7 +15,7 @@ _POOLING_KINDS = ("MaxPool", "AveragePool", "LpPool")  # kinds of nodes that poo
 _MAX_SHAPE_VALUES = 1 << 12  # size of a constant that may be a shape
 
 
-class Shapes:
+class Shapes:  # of an ONNX file's values, declared or inferred
     """Shapes of values: declared in the file, or inferred from declared ones.
 
     The onnx package infers one node at a time, and none that gets a negative length: over those it

@@ -9,7 +9,7 @@ from .._ndarray cimport RowSet
 from .._resource cimport Resource
 from .._typedefs cimport RunContext, TBlob
 
-cdef struct OpContext:
+cdef struct OpContext:  # what forward and backward get beside tensors
     int is_train
     RunContext run_ctx
     Resource* requested  # resources in the order of forward_resource / backward_resource
@@ -21,7 +21,7 @@ cdef struct OpContext:
     # are `known`, all other rows are zeros.
     RowSet* rows
 
-cdef class Operator:
+cdef class Operator:  # forward and backward for fixed shapes and dtypes
     # True if a pass calls Python code: the engine then runs it on a Python worker.
     cdef readonly bint runs_python
     # Errors: return -1 with an exception set (`with gil: raise ...`). Must be safe to run from
@@ -40,7 +40,7 @@ cdef class Operator:
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil
 
-cdef class Blob:
+cdef class Blob:  # a tensor (TBlob) for Python code
     # A TBlob for Python code: buffer protocol, shape, dtype, ctx. Valid while the operator runs.
     cdef TBlob blob
     cdef Py_ssize_t _shape[8]
@@ -49,7 +49,7 @@ cdef class Blob:
     @staticmethod
     cdef Blob wrap(const TBlob* blob)
 
-cdef class OpEntry:
+cdef class OpEntry:  # a registered operator
     # A registered operator, which mx.nd, mx.sym and mx.np look up by name.
     cdef readonly str name          # canonical name, which JSON files contain
     cdef readonly object prop       # the OperatorProperty subclass

@@ -15,14 +15,14 @@ from ..base.errors import ArgumentTypeError, HostMemoryError, NotFoundError, Ope
 from ..registry import Registry
 from .custom.callback_checks import Callback, CallbackChecker
 
-OPERATORS = Registry("operator")
+OPERATORS = Registry("operator")  # all, by name
 _HOST = Context("cpu")  # the device of a Python operator's temporary memory
 
 cdef const char** _BUFFER_FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
 cdef tuple _DEVICE_NAMES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")  # by device type
 
 
-cdef class Operator:
+cdef class Operator:  # forward and backward for fixed shapes and dtypes
     """An operator instance: the computation for fixed shapes and dtypes.
 
     In Python, define ``forward(self, ctx, in_data, req, out_data, aux_states)`` and, for a
@@ -155,7 +155,7 @@ cdef list _request_list(const int* req, int n):
     return [req[i] for i in range(n)]
 
 
-cdef class Blob:
+cdef class Blob:  # a tensor (TBlob) for Python code
     """A tensor the engine hands to an operator: ``np.asarray(blob)`` is a writable view of it.
 
     It is valid for the call it was handed to. It cannot be made.
@@ -263,7 +263,7 @@ cdef class OwnedBlob(Blob):
     cdef object owner
 
 
-cdef class PyResource:
+cdef class PyResource:  # a requested resource, for Python code
     """A resource an operator requested: get_space or get_random."""
 
     cdef Resource resource
@@ -290,7 +290,7 @@ cdef class PyResource:
             np.random.Philox(key=self.resource.seed, counter=[0, 0, self.resource.stream, 0]))
 
 
-cdef class PyOpContext:
+cdef class PyOpContext:  # an OpContext for Python code
     """The `ctx` a Python operator gets: ``is_train``, ``run_ctx``, ``requested``."""
 
     cdef readonly bint is_train
@@ -311,7 +311,7 @@ cdef class PyOpContext:
         return self
 
 
-cdef class OpEntry:
+cdef class OpEntry:  # a registered operator
     """One registered operator: its canonical name, aliases and OperatorProperty subclass."""
 
     def __init__(self, str name, prop, tuple aliases=(), str doc=""):

@@ -27,7 +27,7 @@ cdef struct NativeLoop:  # a Loop for native code
     bint more      # True: adds to the result of the previous loop
     char number[8]  # bytes of an operand that is a number, in the arrays' dtype
 
-cdef class ElementwiseOperator(Operator):
+cdef class ElementwiseOperator(Operator):  # base: loops over whole arrays
     # loops of forward over whole arrays of one dtype, whose inputs may broadcast; empty if forward
     # is anything else (arrays of several dtypes)
     cdef vector[NativeLoop] forward_loops
@@ -38,7 +38,7 @@ cdef class ElementwiseOperator(Operator):
     cdef int set_loop(self, Kernel write, Kernel add, int reads, int place, const char* number,
                       functor) except -1
 
-cdef class LoopsOperator(ElementwiseOperator):
+cdef class LoopsOperator(ElementwiseOperator):  # runs the loops that hooks list
     cdef int dtype
     cdef bint is_settled  # a loop was replaced for a number that the dtype cannot represent
     cdef vector[NativeLoop] backward_loops

@@ -46,7 +46,7 @@ cdef int find_kernels(loop, int dtype, Kernel* write, Kernel* add) except -1:
     return write.compute
 
 
-cdef class ElementwiseOperator(Operator):
+cdef class ElementwiseOperator(Operator):  # base: loops over whole arrays
     """Base of operators that run loops over whole arrays."""
 
     cdef int set_loop(self, Kernel write, Kernel add, int reads, int place, const char* number,
@@ -67,7 +67,7 @@ cdef class ElementwiseOperator(Operator):
         return 0
 
 
-cdef class LoopsOperator(ElementwiseOperator):
+cdef class LoopsOperator(ElementwiseOperator):  # runs the loops that hooks list
     """Runs the loops that a property lists, each over whole arrays.
 
     prop (OperatorProperty): The loops of its `graph` (GraphHooks) say what is computed.

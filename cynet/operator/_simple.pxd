@@ -52,7 +52,7 @@ ctypedef int (*UnaryShape)(const TBlob* src, const EnvArguments* env, int64_t* o
 ctypedef int (*BinaryShape)(const TBlob* lhs, const TBlob* rhs, const EnvArguments* env,
                             int64_t* out) except -1
 
-cdef class CFunction:
+cdef class CFunction:  # a C function for cynet.simple_op
     # A C function for the builder `SimpleOp`; `parameters` names its type.
     cdef void* address
     cdef readonly tuple parameters

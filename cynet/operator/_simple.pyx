@@ -10,7 +10,7 @@ from ._base cimport Operator, OpContext
 from ..base.errors import ArgumentError
 
 
-cdef class CFunction:
+cdef class CFunction:  # a C function for cynet.simple_op
     """A C function for cynet.simple_op; Cython code creates it (_simple.pxd).
 
     `parameters` are the names that a Python function of its kind would have.
@@ -94,7 +94,7 @@ cdef const char* keyword(const EnvArguments* env, const char* key) noexcept nogi
     return NULL
 
 
-cdef class Env:
+cdef class Env:  # an operator's scalar and keywords, for C functions
     """The EnvArguments of one operator: its scalar and keywords in the form for C functions."""
 
     cdef EnvArguments env
@@ -116,7 +116,7 @@ cdef class Env:
         free(self.env.keys)
 
 
-cdef class CSimpleOperator(Operator):
+cdef class CSimpleOperator(Operator):  # calls a simple operator's two C functions
     """Calls the two C functions of a simple operator."""
 
     cdef Env env

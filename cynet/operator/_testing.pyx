@@ -36,7 +36,7 @@ cdef int _fill_blobs(TBlob* blobs, list arrays) except -1:
     return 0
 
 
-def prepare(prop, in_shapes, in_types=None):
+def prepare_op(prop, in_shapes, in_types=None):
     """Create an operator on cpu(0): (operator, out_shapes, out_types, aux_shapes, aux_types)."""
     n_out = len(prop.list_outputs())
     in_types = list(in_types or ["float32"] * len(in_shapes))

@@ -20,7 +20,7 @@ MAX_CHOICES = 4096  # maximum of cached choices of one list
 NEVER = inf  # the cost of an algorithm that runs only where it is forced
 
 
-class Algorithm(NamedTuple):
+class Algorithm(NamedTuple):  # one way to compute an operator, and its cost
     """One way to compute an operator.
 
     name (str): As settings and `Executor.debug_str` have it.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .functions.row import Binary as Function
 
 
-class BinaryOperators(NamedTuple):
+class BinaryOperators(NamedTuple):  # the four operators of a function of two operands
     """The four operators of a function of two operands, and its operator sign in Python."""
 
     sign: str  # sign of Python's operator; '' without one
@@ -44,14 +44,14 @@ class BinaryOperators(NamedTuple):
     @property
     def scalar_hint(self) -> str:
         """The beginning of MXNet's automatic names of symbols of a symbol and a number."""
-        return self._hint_of(self.scalar)
+        return self._name_hint_of(self.scalar)
 
     @property
     def reflected_hint(self) -> str:
         """The beginning of MXNet's automatic names of symbols of a number and a symbol."""
-        return self._hint_of(self.reflected)
+        return self._name_hint_of(self.reflected)
 
-    def _hint_of(self, operator: str) -> str:
+    def _name_hint_of(self, operator: str) -> str:
         return operator if self.is_comparison else operator.replace("_scalar", "scalar")
 
 

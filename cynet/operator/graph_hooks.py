@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from .tensor.strided_moves import StridedPart
 
 Prop: TypeAlias = Any  # an OperatorProperty of the class that these hooks are for
-Shapes: TypeAlias = "Sequence[Shape]"
-Types: TypeAlias = "Sequence[str]"
+Shapes: TypeAlias = "Sequence[Shape]"  # of an operator's inputs or outputs
+Types: TypeAlias = "Sequence[str]"  # dtypes of an operator's inputs
 
 # Kinds of epilogues for `GraphHooks.epilogue`: computations that an operator also does.
 ACTIVATION = "activation"  # output 0 is act(output)
@@ -90,7 +90,7 @@ class Traits:  # what graph passes know of an operator
     bfloat16_loops: bool = False
 
 
-class GraphHooks:
+class GraphHooks:  # what graph passes ask of an operator
     """Base of all hooks; keywords set traits.
 
     Every method gets the property, `prop`, first. Shapes and types are those of its inputs.

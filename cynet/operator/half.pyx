@@ -80,7 +80,7 @@ cdef struct DtypeRule:  # which dtypes are converted, and to what
     Kernel add[16]  # by dtype: adds numbers of dtype `wide`
 
 
-cdef class ConvertedOperator(Operator):
+cdef class ConvertedOperator(Operator):  # runs an operator on converted tensors
     """Runs `inner` on tensors converted from the dtypes `sources` to `wide`."""
 
     cdef Operator inner

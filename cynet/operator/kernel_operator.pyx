@@ -11,7 +11,7 @@ from .._resource cimport get_space, kTempSpace
 from .._typedefs cimport TBlob, aligned, dtype_size, kAddTo, kNullOp, kWriteTo
 from ..kernels.common.by_dtype cimport add_elements
 from ..kernels.isa.dispatch cimport cpu_level
-from ..kernels.parallel cimport threads_awake, threads_for
+from ..kernels.parallel cimport threads_if_awake, threads_for
 from ..kernels.table cimport Args, Blob, Failure, Kernel, MAX_TENSORS, find_kernel
 from ._base cimport Operator, OpContext
 
@@ -26,7 +26,7 @@ cdef enum Source:  # lists of an operator's tensors
     AUX
     ABSENT
 
-cdef struct TensorId:
+cdef struct TensorId:  # one of an operator's tensors: list and position
     int source
     int index
 
@@ -35,7 +35,7 @@ cdef enum:
     MAX_WHOLE = 8  # maximum of outputs of a `whole` kernel
 
 
-cdef class KernelCall:
+cdef class KernelCall:  # a kernel, its tensors, and the next call
     """A kernel, the operator's tensors that it reads and writes, and the call that follows."""
 
     cdef Kernel kernel
@@ -62,9 +62,9 @@ cdef class KernelCall:
         self.n_read, self.n_written = len(reads), len(writes)
         self.work = -1 if work is None else work
         for i, each in enumerate(reads):
-            self.reads[i] = _tensor_source(each, sources)
+            self.reads[i] = _parse_tensor_id(each, sources)
         for i, each in enumerate(writes):
-            self.writes[i] = _tensor_source(each, sources)
+            self.writes[i] = _parse_tensor_id(each, sources)
 
     cdef int run_chain(self, OpContext* ctx, const TBlob** tensors, const int* req,
                        object prop) except -1 nogil:
@@ -107,7 +107,7 @@ cdef class KernelCall:
         work = (largest if self.work < 0 else self.work) * self.kernel.cost
         args.threads = threads_for(work)
         if args.threads == 1:
-            args.threads = threads_awake(work)
+            args.threads = threads_if_awake(work)
         args.failure = &failure
         if ctx.rows != NULL:
             args.rows, args.rows_known = ctx.rows.bits.data(), ctx.rows.known
@@ -150,7 +150,7 @@ cdef class KernelCall:
         return at
 
 
-cdef TensorId _tensor_source(str name, dict sources):
+cdef TensorId _parse_tensor_id(str name, dict sources):
     """The source of a tensor; one with a question mark may be absent."""
     cdef TensorId found
     if name.endswith("?"):
@@ -166,7 +166,7 @@ cdef inline const TBlob* _find_tensor(const TensorId* tensor, const TBlob** tens
     return tensors[tensor.source] + tensor.index
 
 
-cdef class KernelOperator(Operator):
+cdef class KernelOperator(Operator):  # runs the kernels that a property names
     """Runs the kernels that a declaration names.
 
     prop: KernelProperty
@@ -204,7 +204,7 @@ cdef class KernelOperator(Operator):
             self._rows_of = prop.list_arguments().index(prop.keeps_rows_of)
         self.n_zeros = len(prop.zeros)
         for i, name in enumerate(prop.zeros):
-            self.zeros[i] = _tensor_source(name, sources)
+            self.zeros[i] = _parse_tensor_id(name, sources)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     _T = TypeVar("_T")
 
 
-class Kernel(NamedTuple):
+class Kernel(NamedTuple):  # a CPU kernel by name, and its tensors
     """A kernel of ``cynet/kernels`` and the tensors that it gets.
 
     The names are those of inputs, outputs and states; ``d_NAME`` is the gradient of one, ``NAME?``
@@ -43,21 +43,21 @@ class Kernel(NamedTuple):
     draws: bool = False
 
 
-class GpuLines(NamedTuple):
+class GpuLines(NamedTuple):  # GPU kernels: a block takes a line
     """Two GPU kernels of ``cuda/kernels/SOURCE.cu`` with the names of the CPU's: a block computes a
     line of n elements, of (outer, n, inner)."""
 
     source: str
 
 
-class GpuElements(NamedTuple):
+class GpuElements(NamedTuple):  # GPU kernels: a thread takes an element
     """Two GPU kernels, a thread for each element of the first input: they get tensors, the number
     of elements, and the parameters of the CPU's."""
 
     source: str
 
 
-class KernelProperty(OperatorProperty):
+class KernelProperty(OperatorProperty):  # base of operators declared by kernels
     """Base of operators that are declared by their kernels.
 
     forward, backward (Kernel or tuple of Kernel): What runs, one after the other; `backward` is

@@ -19,7 +19,7 @@ _operator_counts: dict[str, int] = {}  # module name -> count of operators at it
 created_names: dict[str, set[str]] = {}  # module name -> names of its functions created so far
 
 
-class Namespace(ModuleType):
+class Namespace(ModuleType):  # module of operators, created on access
     """A module of operators. Access to its ``__dict__`` creates all functions, which takes some 40
     ms; attributes are created one by one."""
 

@@ -30,7 +30,7 @@ def cast_gradients_back(formula: Callable[..., Any]) -> Callable[..., Any]:
     return gradients
 
 
-class OutDType(OperatorProperty):
+class OutDType(OperatorProperty):  # base: a parameter sets the output's dtype
     """Base of operators with a parameter for the output's dtype; None means the data's.
 
     On the CPU the operator of one dtype runs between conversions; gradients have the data's dtype.

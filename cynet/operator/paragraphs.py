@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_Target = TypeVar("_Target")
+_Target = TypeVar("_Target")  # a function or class
 _ENTRIES = re.compile(r"^( *)Parameters\n\1-+\n((?:\1\S.*\n?|\1 .*\n?| *\n(?=\1 ))*)", re.M)
-_SECTION_TITLE = re.compile(r"^( *)\w[\w ]*\n\1---+$", re.M)
+_SECTION_TITLE = re.compile(r"^( *)\w[\w ]*\n\1---+$", re.M)  # such as Returns, underlined
 
 
 def with_paragraphs(**shared: str) -> Callable[[_Target], _Target]:

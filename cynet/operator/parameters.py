@@ -10,7 +10,7 @@ import numpy as np
 from ..base.dtype import FLAGS, name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedError, shown
 from ..context import Context
-from .checks.values import items_of, read_shape, real_number, whole_number
+from .checks.values import read_list, read_shape, real_number, whole_number
 
 REQUIRED = object()  # the default of a field that must be given
 INT64_RANGE = -(1 << 63), (1 << 63) - 1  # the least and the largest int of a parameter
@@ -21,7 +21,7 @@ class MissingParameter(CynetError, AttributeError):
     """A required parameter was read of a property that was created without it for its names."""
 
 
-class Field:
+class Field:  # an operator's parameter, as a descriptor
     """A parameter of an operator: a descriptor that a property class declares and instances read.
 
     Subclass it for a kind of parameter that cynet does not have: `convert` makes the value,
@@ -196,7 +196,7 @@ class Field:
         return str(value)
 
 
-class _BoundedField(Field):
+class _BoundedField(Field):  # base of numbers with optional bounds
     """Base of numbers with optional bounds."""
 
     def __init__(
@@ -215,7 +215,7 @@ class _BoundedField(Field):
         return f"{low}{' and' if low and high else ''}{high}"
 
 
-class Int(_BoundedField):
+class Int(_BoundedField):  # a parameter: an integer of 64 bits
     """An integer of 64 bits, with optional bounds.
 
     It takes ints, whole floats, bools, and the text of these.
@@ -271,7 +271,7 @@ class IntOrNone(Int):
 BEYOND_FLOAT32 = 3.4028235677973366e38  # the smallest number that becomes infinity in float32
 
 
-class Float(_BoundedField):
+class Float(_BoundedField):  # a parameter: a number in float32's range
     """A real number within float32's range, or infinity or NaN, with optional bounds.
 
     Parameters
@@ -325,7 +325,7 @@ class Double(Float):
     beyond = math.inf
 
 
-class LargeInt(float):
+class LargeInt(float):  # an integer that no float represents; `exact` has it
     """An integer that no float represents exactly; `exact` is its value."""
 
     exact: int
@@ -336,7 +336,7 @@ class LargeInt(float):
         return self
 
 
-class Number(Double):
+class Number(Double):  # a real; 64-bit integers stay exact
     """A real number of any size; an integer of 64 bits stays exact, as a `LargeInt` if need be."""
 
     def convert(self, value: typing.Any, where: str) -> typing.Any:
@@ -385,7 +385,7 @@ class Bool(Field):
         return "a bool"
 
 
-class Shape(Field):
+class Shape(Field):  # a parameter: a tuple of integers
     """A tuple of ints: (2, 2), [2, 2], 2, '(2, 2)' or '[2,2]'.
 
     Parameters
@@ -449,7 +449,7 @@ class Shape(Field):
         return "(" + ",".join(map(str, value)) + ("," if len(value) == 1 else "") + ")"
 
 
-class Enum(Field):
+class Enum(Field):  # a parameter: one of some strings
     """A str out of several choices.
 
     Parameters
@@ -580,7 +580,7 @@ class FloatTuple(Field):
     kind = "tuple of <float>"
 
     def convert(self, value: typing.Any, where: str) -> typing.Any:
-        items = items_of(value)
+        items = read_list(value)
         numbers = tuple(real_number(item) for item in ([value] if items is None else items))
         if None in numbers:
             self.refuse(value, where)
@@ -590,7 +590,7 @@ class FloatTuple(Field):
         return "a tuple of floats"
 
 
-class Any(Field):
+class Any(Field):  # a parameter: any value
     """Any value, unchanged (a keyword that a user-defined operator passes on)."""
 
     def convert(self, value: typing.Any, where: str) -> typing.Any:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 LOW, FLOAT32, WIDEST, EITHER = "low", "float32", "widest", "either"  # see Precision
 
 
-class Precision(NamedTuple):
+class Precision(NamedTuple):  # dtypes for mixed precision, of one operator
     """The dtype in which mixed precision computes an operator, for float16 and for bfloat16.
 
     float16, bfloat16: `LOW`: in this dtype. `FLOAT32`. `WIDEST`: in the wider dtype of its inputs.

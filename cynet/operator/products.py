@@ -26,7 +26,7 @@ MIN_COPY_MULTIPLY_ADDS = 1000000  # multiply-adds from which copying b, if no we
 MIN_SIDE = 16  # rows and columns from which our own loops beat a library
 
 
-class ProductDesc(NamedTuple):
+class ProductDesc(NamedTuple):  # sizes and dtype of c = a b
     """c (m, n) = a (m, k) b (k, n); each operand may be transposed."""
 
     m: int

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..typing import Context, Operator, Shape
 
 
-class OpReq(enum.IntEnum):
+class OpReq(enum.IntEnum):  # how an operator stores an output
     """How an operator stores an output: write, add or do nothing; the `req` that operators get.
 
     0 `null` writes nothing, 1 `write` overwrites what is there, 2 `write_inplace` overwrites memory
@@ -40,7 +40,7 @@ class OpReq(enum.IntEnum):
     add = 3  # add to the old value
 
 
-class ResourceRequest:
+class ResourceRequest:  # temporary memory or random numbers
     """The resources of an operator: ``ResourceRequest.temp_space``, ``ResourceRequest.random``.
 
     `forward_resource` and `backward_resource` return a list of these; the operator finds the
@@ -68,7 +68,7 @@ class ResourceRequest:
     temp_space = 1
 
 
-class ShapesFromInput:
+class ShapesFromInput:  # mixin: one input determines all shapes
     """Mixin of definitions with one input, whose shape determines the outputs' shapes.
 
     ``shapes_from(shape)`` gives the shape, with what it adds to it, then those of the outputs.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .storage_types import SparseRule
 
     _Self = TypeVar("_Self", bound="Registered")
-    SecondOrder = Linear | Flat | Formula | Rewrite | Refused
+    SecondOrder = Linear | Flat | Formula | Rewrite | Refused  # rules of second gradients
 
 # (operator, keyword) pairs with a warning already shown
 _warned_keywords: set[tuple[str | None, str]] = set()  # (operator, keyword) pairs
@@ -32,7 +32,7 @@ _warned_keywords: set[tuple[str | None, str]] = set()  # (operator, keyword) pai
 CACHE_ATTRIBUTES = ("_in_order", "_desc")  # attributes that copies do not inherit
 
 
-class Registered:
+class Registered:  # base: an operator's name and parameters
     """The record of an operator definition: its name, who registered it, and its parameters, which
     are class attributes of a `Field` type; ``__init__`` parses keyword arguments into them.
 

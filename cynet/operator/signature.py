@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ._base import OpEntry
     from .parameters import Field
 
-_PARAMETER = inspect.Parameter
+_PARAMETER = inspect.Parameter  # short for inspect's class
 _PYTHON_KINDS = {  # MXNet's word for a type -> Python's
     "Shape(tuple)": "tuple of int",
     "tuple of <float>": "tuple of float",
@@ -31,7 +31,7 @@ _PYTHON_KINDS = {  # MXNet's word for a type -> Python's
 }
 
 
-class OpSignature(NamedTuple):
+class OpSignature(NamedTuple):  # names of an operator's inputs and parameters
     """The names of one operator.
 
     arguments : tuple of str

@@ -21,7 +21,7 @@ def dense_stype(prop: Registered, stypes: Sequence[str]) -> str:
     return DENSE
 
 
-class SparseRule(NamedTuple):
+class SparseRule(NamedTuple):  # how an operator computes with sparse arrays
     """The rule of an operator for sparse arrays.
 
     gives (callable): ``gives(prop, stypes)``: the storage type of the outputs for those of the
@@ -46,7 +46,7 @@ class SparseRule(NamedTuple):
     needs_dense: bool = False
 
 
-def values_rule(keeps_zero: Callable[[Any], bool] | None = None) -> SparseRule:
+def elementwise_rule(keeps_zero: Callable[[Any], bool] | None = None) -> SparseRule:
     """The rule of an elementwise operator of one input: sparse where ``f(0) = 0``.
 
     keeps_zero: ``keeps_zero(prop)``: whether ``f(0) = 0``; always if None.

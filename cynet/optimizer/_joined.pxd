@@ -16,7 +16,7 @@ from ..kernels.update.update cimport UpdateArrays, UpdateLoop, UpdateParams
 cdef extern from "update/norms.h" namespace "cynet" nogil:
     ctypedef double (*NormRate)(const UpdateParams& params, double weight, double other) noexcept
 
-cdef struct UpdateItem:
+cdef struct UpdateItem:  # one weight of a joint update
     UpdateLoop loop
     UpdateArrays arrays
     int64_t size
@@ -44,9 +44,9 @@ cdef struct UpdateTask:  # arguments of one run; owns a reference to `joined`
     FusedUpdate* joined
     UpdateParams params[1]  # one for each item
 
-cdef class JoinedUpdate(UpdateStep):
+cdef class JoinedUpdate(UpdateStep):  # one update of several weights by one kernel
     cdef FusedUpdate* joined
     cdef readonly tuple weights, grads, states
-    cdef int _push_flags(self, const UpdateTask* task) noexcept nogil
+    cdef int _engine_push_flags(self, const UpdateTask* task) noexcept nogil
     cdef UpdateTask* _make_task(self, list lrs, list wds, double rescale, double clip,
                                 list numbers) except NULL

@@ -44,7 +44,7 @@ cdef enum:
 
 cdef extern from "update/norms.h" namespace "cynet" nogil:
     const int64_t NORM_BLOCK  # elements of a partial sum
-    double norm_squares(int dtype, const void* x, int64_t n) noexcept  # sum of x[i]^2
+    double sum_of_squares(int dtype, const void* x, int64_t n) noexcept  # sum of x[i]^2
     NormRate find_norm_rate(const char* name, const char** first) noexcept  # may return NULL
 
 
@@ -73,7 +73,7 @@ cdef struct KernelArgs:  # arguments of kernels/update.cu
 KERNEL_ARGS_BYTES = sizeof(KernelArgs)
 
 
-cdef int _run_on_host(void* arg, RunContext* run_ctx) except -1 nogil:
+cdef int _update_on_host(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef UpdateTask* task = <UpdateTask*>arg
     cdef FusedUpdate* joined = task.joined
     cdef UpdateItem* item
@@ -87,14 +87,14 @@ cdef int _run_on_host(void* arg, RunContext* run_ctx) except -1 nogil:
     else:
         shares.task, shares.last = task, 0
         while shares.last < joined.items.size():
-            shares.first, shares.last = shares.last, _end_of_group(joined, shares.last)
+            shares.first, shares.last = shares.last, _end_of_update_group(joined, shares.last)
             _apply_norm_rates(task, shares.first, shares.last)
-            shares.parts = threads_for(_count_changed(task, shares.first, shares.last))
-            parallel_ranges(<int>shares.parts, shares.parts, _update_parts, &shares)
+            shares.parts = threads_for(_estimate_changed(task, shares.first, shares.last))
+            parallel_ranges(<int>shares.parts, shares.parts, _update_weight_parts, &shares)
     return 0
 
 
-cdef size_t _end_of_group(const FusedUpdate* joined, size_t first) noexcept nogil:
+cdef size_t _end_of_update_group(const FusedUpdate* joined, size_t first) noexcept nogil:
     """Return the end of a group of items that are updated together: all, or, where norms are needed
     first, as many as fit a core's cache."""
     cdef size_t last = first + 1
@@ -146,19 +146,19 @@ cdef void _sum_block_squares(void* arg, int64_t begin, int64_t end) noexcept nog
         item = &task.joined.items[i]
         at = (block - item.blocks_before) * NORM_BLOCK
         n = min(<int64_t>NORM_BLOCK, item.size - at)
-        part = _arrays_from(item, at)
+        part = _arrays_from_element(item, at)
         if item.first == NULL:
-            squares[2 * block + 1] = norm_squares(item.dtype, part.grad, n)
+            squares[2 * block + 1] = sum_of_squares(item.dtype, part.grad, n)
         else:
             part.out = step
             run_update(item.first, &task.params[i], &part, n)
-            squares[2 * block + 1] = norm_squares(item.exact if item.master >= 0 else item.dtype,
-                                                  step, n)
-        squares[2 * block] = norm_squares(
+            squares[2 * block + 1] = sum_of_squares(item.exact if item.master >= 0 else item.dtype,
+                                                    step, n)
+        squares[2 * block] = sum_of_squares(
             item.exact, part.weight if item.master < 0 else part.state[item.master], n)
 
 
-cdef int64_t _count_changed(const UpdateTask* task, size_t first, size_t last) noexcept nogil:
+cdef int64_t _estimate_changed(const UpdateTask* task, size_t first, size_t last) noexcept nogil:
     """Estimate how many elements the step changes, without rows that have no gradient."""
     cdef const UpdateItem* item
     cdef const RowSet* rows
@@ -187,7 +187,7 @@ cdef inline const RowSet* _known_row_set(const UpdateTask* task, size_t i) noexc
     return rows if rows != NULL and are_rows_known(task.joined.items[i].grad) else NULL
 
 
-cdef void _update_parts(void* arg, int64_t begin, int64_t end) noexcept nogil:
+cdef void _update_weight_parts(void* arg, int64_t begin, int64_t end) noexcept nogil:
     """Update parts `begin` to `end` of the weights.
 
     A part of a large weight is a range of its rows. Products share rows out in the same way, so
@@ -201,7 +201,7 @@ cdef void _update_parts(void* arg, int64_t begin, int64_t end) noexcept nogil:
     cdef UpdateItem* items = task.joined.items.data()
     cdef const RowSet* rows
     for i in range(first, last):
-        if not _is_large(&items[i], parts) and _known_row_set(task, i) == NULL:
+        if not _is_large_item(&items[i], parts) and _known_row_set(task, i) == NULL:
             small += items[i].size
     for part in range(begin, end):
         before = 0
@@ -209,20 +209,20 @@ cdef void _update_parts(void* arg, int64_t begin, int64_t end) noexcept nogil:
             rows = _known_row_set(task, i)
             if rows != NULL:
                 _update_rows(task, i, rows, part, parts)
-            elif _is_large(&items[i], parts):
-                _update_part(task, i, items[i].size * part // parts,
+            elif _is_large_item(&items[i], parts):
+                _update_span(task, i, items[i].size * part // parts,
                              items[i].size * (part + 1) // parts)
             else:
-                _update_part(task, i, small * part // parts - before,
+                _update_span(task, i, small * part // parts - before,
                              small * (part + 1) // parts - before)
                 before += items[i].size
 
 
-cdef inline bint _is_large(const UpdateItem* item, int64_t parts) noexcept nogil:
+cdef inline bint _is_large_item(const UpdateItem* item, int64_t parts) noexcept nogil:
     return item.size >= 4 * parts * UPDATE_BLOCK
 
 
-cdef void _update_part(UpdateTask* task, size_t i, int64_t begin, int64_t end) noexcept nogil:
+cdef void _update_span(UpdateTask* task, size_t i, int64_t begin, int64_t end) noexcept nogil:
     """Update the i-th weight's elements within the range `begin` to `end`."""
     cdef const UpdateItem* item = &task.joined.items[i]
     cdef int64_t first = _floor_to_block(begin, item.size), last = _floor_to_block(end, item.size)
@@ -257,11 +257,11 @@ cdef void _update_rows(UpdateTask* task, size_t i, const RowSet* rows, int64_t p
 
 cdef void _update_elements(UpdateTask* task, size_t i, int64_t first, int64_t last) noexcept nogil:
     cdef UpdateItem* item = &task.joined.items[i]
-    cdef UpdateArrays part = _arrays_from(item, first)
+    cdef UpdateArrays part = _arrays_from_element(item, first)
     run_update(item.loop, &task.params[i], &part, last - first)
 
 
-cdef inline UpdateArrays _arrays_from(const UpdateItem* item, int64_t first) noexcept nogil:
+cdef inline UpdateArrays _arrays_from_element(const UpdateItem* item, int64_t first) noexcept nogil:
     """Return the item's arrays, starting at element `first`."""
     cdef UpdateArrays part
     cdef int k
@@ -282,13 +282,13 @@ cdef inline int64_t _floor_to_block(int64_t at, int64_t size) noexcept nogil:
     return size if at >= size else at - at % UPDATE_BLOCK
 
 
-cdef int _run_on_device(void* arg, RunContext* run_ctx) except -1 nogil:
+cdef int _update_on_device(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef UpdateTask* task = <UpdateTask*>arg
-    return run_recorded(&task.joined.recording, run_ctx, launch_update, arg, task.params,
+    return run_recorded(&task.joined.recording, run_ctx, launch_joined_update, arg, task.params,
                         task.joined.items.size() * sizeof(UpdateParams))
 
 
-cdef int launch_update(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
+cdef int launch_joined_update(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
     cdef UpdateTask* task = <UpdateTask*>arg
     cdef void* params[10]
     cdef unsigned grid[3]
@@ -330,7 +330,7 @@ cdef void _release_recording(FusedUpdate* joined) noexcept nogil:
         del joined
 
 
-cdef class JoinedUpdate(UpdateStep):
+cdef class JoinedUpdate(UpdateStep):  # one update of several weights by one kernel
     """An update rule bound to weights, gradients and states; calling it pushes one step.
 
     rule (str): Name in kernels/update/update.h: ``'sgd'``, ``'sgd_mom'``, ``'adam'``, ...
@@ -345,7 +345,7 @@ cdef class JoinedUpdate(UpdateStep):
 
     def __cinit__(self):
         self.joined = new FusedUpdate()
-        self.queue_launches, self.free_task = launch_update, free_task
+        self.queue_launches, self.free_task = launch_joined_update, free_task
         init_recording(&self.joined.recording, False)
 
     def __dealloc__(self):
@@ -382,7 +382,7 @@ cdef class JoinedUpdate(UpdateStep):
             if multi_precision and weight.blob.dtype in (kFloat16, kBfloat16):
                 state, master = state if copy_is_last else state[::-1]
                 master = _as_ndarray(master, "float32 copy")
-            own = _flat_states(state)
+            own = _flatten_state_arrays(state)
             if len(own) != known[rule]:
                 raise ArgumentError(f"update rule '{rule}' takes {known[rule]} states for a"
                                     f" weight, got {len(own)}")
@@ -448,10 +448,10 @@ cdef class JoinedUpdate(UpdateStep):
             self.dev_type, self.dev_id = weight.blob.dev_type, weight.blob.dev_id
             self.joined.dev_id = self.dev_id
 
-    cdef int _push_flags(self, const UpdateTask* task) noexcept nogil:
+    cdef int _engine_push_flags(self, const UpdateTask* task) noexcept nogil:
         if self.dev_type == kGPU:
             return kInline  # only launches kernels
-        cdef int64_t changed = _count_changed(task, 0, task.joined.items.size())
+        cdef int64_t changed = _estimate_changed(task, 0, task.joined.items.size())
         return kInline if changed <= INLINE_UPDATE_ELEMENTS else kNormal
 
     def is_made_for(self, list weights, list grads, list states):
@@ -479,11 +479,11 @@ cdef class JoinedUpdate(UpdateStep):
         task = self._make_task(lrs, wds, rescale, clip, numbers)
         with nogil:
             # the engine owns the task from here on, even if the push fails
-            _engine.push_sync(_run_on_device if self.dev_type == kGPU else _run_on_host, task,
+            _engine.push_sync(_update_on_device if self.dev_type == kGPU else _update_on_host, task,
                               free_task, self.dev_type, self.dev_id,
                               self.reads.data(), <int>self.reads.size(),
                               self.writes.data(), <int>self.writes.size(), 0,
-                              self._push_flags(task),
+                              self._engine_push_flags(task),
                               b"update")
 
     cdef void* new_task(self, tuple arguments, void** numbers, size_t* nbytes) except NULL:
@@ -550,7 +550,7 @@ cdef int _check_match(NDArrayBase weight, NDArrayBase other, str what, int dtype
     return 0
 
 
-cdef tuple _flat_states(object state):
+cdef tuple _flatten_state_arrays(object state):
     if state is None:
         return ()
     if not isinstance(state, (tuple, list)):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..typing import Class, LRScheduler, NDArray, State, Symbol
 
-OPTIMIZERS = Registry("optimizer", ignore_case=True)
+OPTIMIZERS = Registry("optimizer", ignore_case=True)  # optimizer classes by name
 
 # Methods that a joint step of several weights calls only if a user overrides them.
 STEP_METHODS = frozenset(  # not called by joint steps

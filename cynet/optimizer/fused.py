@@ -30,7 +30,7 @@ class FusedOptimizer(Optimizer):
     """
 
     _rule_name, _n_states = None, 0
-    _norm = None  # argument `norm` of JoinedUpdate, on CPUs only
+    _norm_rule = None  # argument `norm` of JoinedUpdate, on CPUs only
 
     _takes_lists = False
     # MXNet's SGD calls _get_lrs and _update_count with lists of indices
@@ -116,7 +116,7 @@ class FusedOptimizer(Optimizer):
 
     def _can_fuse_updates(self, weights):
         """Return whether one JoinedUpdate can update these weights."""
-        if self._norm is not None and weights and weights[0].context.device_type == "gpu":
+        if self._norm_rule is not None and weights and weights[0].context.device_type == "gpu":
             return False
         return self._keeps_masters or not (
             self.multi_precision and any(is_narrow(weight.dtype) for weight in weights)
@@ -167,7 +167,7 @@ class FusedOptimizer(Optimizer):
                 self._swap_master_and_state(states[0])[1] if has_master else states[0]
             )
             joined = JoinedUpdate(
-                rule, weights, grads, states, multi_precision, self._norm, self._copy_is_last
+                rule, weights, grads, states, multi_precision, self._norm_rule, self._copy_is_last
             )
             self._joined[key] = joined
         return joined, self._count_step(indices, own)

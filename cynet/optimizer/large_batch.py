@@ -71,7 +71,7 @@ class LAMB(FusedOptimizer):
         "upper_bound": _NUMBER_OR_NONE,
         "bias_correction": FLAG,
     }
-    _rule_name, _n_states, _norm = "lamb_move", 2, "lamb"
+    _rule_name, _n_states, _norm_rule = "lamb_move", 2, "lamb"
     _keeps_masters, aggregate_num = True, 45
 
     def __init__(
@@ -169,7 +169,7 @@ class LARS(FusedOptimizer):
         "rate_step": count(),
     }
     _decayed = ("_weight",)
-    _norm, _keeps_masters, aggregate_num = "lars", True, 4
+    _norm_rule, _keeps_masters, aggregate_num = "lars", True, 4
     _copy_is_last = True
 
     def __init__(
@@ -194,7 +194,7 @@ class LARS(FusedOptimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight) if self.momentum != 0 else None
 
-    def _step_momentum(self):
+    def _corrected_momentum(self):
         """Return the momentum of this step, which all weights share."""
         if self.num_update != self.rate_step:
             self.rate_before, self.rate = self.rate, self.learning_rate
@@ -219,7 +219,7 @@ class LARS(FusedOptimizer):
 
     def _count_step(self, indices, own):
         *step, _ = super()._count_step(indices, own)
-        shared = self._step_momentum(), self.eta, self.eps
+        shared = self._corrected_momentum(), self.eta, self.eps
         return *step, [(*shared, self._has_trust_ratio(index)) for index in indices]
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
@@ -227,7 +227,7 @@ class LARS(FusedOptimizer):
             super().update(index, weight, grad, state)
             return
         lr, wd, _ = self._count_and_get_rates(index)
-        momentum = self._step_momentum()
+        momentum = self._corrected_momentum()
         move = lr * (self._prepare_gradient(grad) + wd * weight)
         if self._has_trust_ratio(index):
             move = _scale_array(move, self._trust_ratio(weight, grad, wd))
@@ -315,7 +315,7 @@ class LBSGD(FusedOptimizer):
         return velocity, zeros_like(weight) if self.batch_scale > 1 else None
 
     @property
-    def _norm(self):
+    def _norm_rule(self):
         return "lbsgd" if self.warmup_strategy == "lars" else None
 
     def _can_fuse_updates(self, weights):

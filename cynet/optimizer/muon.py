@@ -115,7 +115,7 @@ class Muon(Optimizer):
         dtype = _state_dtype(weight.dtype)
         exact, grad = weight.astype(dtype), self._prepare_gradient(dense_of(grad).astype(dtype))
         if len(weight.shape) > 1:
-            move = self._matrix_update(grad, state)
+            move = self._orthogonal_update(grad, state)
         else:
             mean, square = state
             mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
@@ -124,7 +124,7 @@ class Muon(Optimizer):
             move = mean / (1 - self.beta1**step) / root
         weight[:] = (exact * (1 - lr * wd) - lr * move).astype(weight.dtype)
 
-    def _matrix_update(self, grad, state):
+    def _orthogonal_update(self, grad, state):
         state[:] = self.momentum * state + (1 - self.momentum) * grad
         move = state
         if self.nesterov:

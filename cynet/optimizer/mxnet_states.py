@@ -29,7 +29,7 @@ _MAX_DEPTH = 8  # levels of nested states
 _EXTRA_STATES = {"LBSGD": "lbmult", "DCASGD": "weight_previous"}  # attributes with values
 
 
-class _PickledObject:
+class _PickledObject:  # recorded, not constructed
     """An object of a pickle, recorded but not constructed."""
 
     def __init__(self, *args):
@@ -95,7 +95,7 @@ def read_states(content: bytes, names: Sequence[str] | None = None) -> tuple[dic
         states, optimizer = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
         left = [len(content)]
         states = {
-            _state_key(key): _check_state(state, _MAX_DEPTH, left) for key, state in states.items()
+            _state_key(key): _read_state(state, _MAX_DEPTH, left) for key, state in states.items()
         }
         if names is not None and (len(set(names)) < len(names) or len(names) != len(states)):
             raise ArgumentError(f"there are states of {len(states)} parameters, got {shown(names)}")
@@ -132,7 +132,7 @@ def _state_key(key):
     return key
 
 
-def _check_state(state, depth, left):
+def _read_state(state, depth, left):
     """Check and convert a state: None, an array or nested tuples, of at most `left` nodes."""
     left[0] -= 1
     if left[0] < 0 or not depth:
@@ -140,7 +140,7 @@ def _check_state(state, depth, left):
     if state is None:
         return None
     if isinstance(state, (tuple, list)):
-        return tuple(_check_state(each, depth - 1, left) for each in state)
+        return tuple(_read_state(each, depth - 1, left) for each in state)
     if not isinstance(state, _PickledArray):
         raise FormatError(f"a state has arrays, tuples and None, got {shown(state)}")
     handle = vars(state).get("handle")

@@ -76,7 +76,7 @@ def warn_of_two_rates(name, rate, scheduler, given=True, schedule_counts=False):
         )
 
 
-def accepted_settings(klass):
+def accepted_setting_names(klass):
     """Return the names of all constructor parameters of an optimizer class."""
     return _inspect_constructors(klass)[0]
 

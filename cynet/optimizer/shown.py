@@ -4,7 +4,7 @@ from ..base.guard import Guarded
 from ..base.reprs import SettingsRepr
 
 
-class OptimizerRepr(Guarded, SettingsRepr):
+class OptimizerRepr(Guarded, SettingsRepr):  # gives Optimizer its repr
     """Base of Optimizer: its repr shows the rate and the settings that differ from defaults."""
 
     _unguarded = ("joined_update",)

@@ -151,8 +151,8 @@ def _build_states(header, arrays, name, user):
         raise FormatError(f"{name}: arrays must have no names")
     try:
         states = {
-            key: _rebuild_tree(tree, arrays, _MAX_NESTING_DEPTH)
-            for key, tree in _read_table("states", header["states"], lambda _: True).items()
+            key: _rebuild_state_tree(tree, arrays, _MAX_NESTING_DEPTH)
+            for key, tree in _pairs_to_dict("states", header["states"], lambda _: True).items()
         }
         optimizer = None if header["optimizer"] is None else restore_optimizer(header["optimizer"])
         if header["copies are first"]:
@@ -177,11 +177,11 @@ def _move_float32_copies_last(states, optimizer):
     return {key: state[::-1] if key in pairs else state for key, state in states.items()}
 
 
-def _rebuild_tree(tree, arrays, depth):
+def _rebuild_state_tree(tree, arrays, depth):
     if tree is None:
         return None
     if isinstance(tree, list) and depth:
-        return tuple(_rebuild_tree(each, arrays, depth - 1) for each in tree)
+        return tuple(_rebuild_state_tree(each, arrays, depth - 1) for each in tree)
     if isinstance(tree, int) and not isinstance(tree, bool) and 0 <= tree < len(arrays):
         return arrays[tree]
     raise FormatError(f"{shown(tree)} does not name one of {len(arrays)} arrays")
@@ -213,7 +213,7 @@ def _list_group_tables(optimizer):
     return found
 
 
-def _read_table(what, pairs, fits):
+def _pairs_to_dict(what, pairs, fits):
     """Convert [[key, value], ...] to a dict; check that keys are ints or strs and values fit."""
     table = {}
     for pair in pairs if isinstance(pairs, list) else [pairs]:
@@ -228,7 +228,7 @@ def _read_table(what, pairs, fits):
     return table
 
 
-def _required_entry(described, name):
+def _required_setting(described, name):
     if not isinstance(described, dict) or name not in described:
         raise FormatError(f"{shown(described)} has no '{name}'")
     return described[name]
@@ -236,42 +236,42 @@ def _required_entry(described, name):
 
 def restore_optimizer(described):
     """Create the optimizer of a header; raise an error for settings of a wrong type."""
-    name = _required_entry(described, "name")
+    name = _required_setting(described, "name")
     if not isinstance(name, str) or name not in OPTIMIZERS:
         raise FormatError(f"no optimizer is named {shown(name)}")
     klass = OPTIMIZERS.get(name)
-    settings = _required_entry(described, "settings")
+    settings = _required_setting(described, "settings")
     if isinstance(settings, dict) and settings.get("lr_scheduler", 0) is None:
         # older files have the scheduler among the settings
         settings = {k: v for k, v in settings.items() if k != "lr_scheduler"}
     optimizer = klass.__new__(klass)
     vars(optimizer).update(checked_settings(klass, settings))
     optimizer._all_index_update_counts = {
-        device: _read_table("counts", counts, _COUNT_KIND.fits)
-        for device, counts in _read_table(
-            "counts", _required_entry(described, "counts"), lambda value: isinstance(value, list)
+        device: _pairs_to_dict("counts", counts, _COUNT_KIND.fits)
+        for device, counts in _pairs_to_dict(
+            "counts", _required_setting(described, "counts"), lambda value: isinstance(value, list)
         ).items()
     }
     optimizer._set_current_context(0)
     for table, fits in _TABLE_CHECKS.items():
-        setattr(optimizer, table, _read_table(table, _required_entry(described, table), fits))
+        setattr(optimizer, table, _pairs_to_dict(table, _required_setting(described, table), fits))
     for table in _GROUP_TABLES:
         pairs = described.get(table.lstrip("_"))
         if pairs is not None:
-            setattr(optimizer, table, _read_table(table.lstrip("_"), pairs, _NUMBER_KIND.fits))
+            setattr(optimizer, table, _pairs_to_dict(table.lstrip("_"), pairs, _NUMBER_KIND.fits))
     optimizer.param_dict = {}
     optimizer.sym_info = ()
-    scheduler = _required_entry(described, "lr_scheduler")
+    scheduler = _required_setting(described, "lr_scheduler")
     optimizer.lr_scheduler = None if scheduler is None else _read_scheduler(scheduler)
     return optimizer
 
 
 def _read_scheduler(described):
-    name = _required_entry(described, "name")
+    name = _required_setting(described, "name")
     klass = getattr(lr_scheduler, name, None) if isinstance(name, str) else None
     if not (isinstance(klass, type) and issubclass(klass, lr_scheduler.LRScheduler)):
         raise FormatError(f"no schedule is named {shown(name)}")
     scheduler = klass.__new__(klass)
-    vars(scheduler).update(checked_settings(klass, _required_entry(described, "settings")))
+    vars(scheduler).update(checked_settings(klass, _required_setting(described, "settings")))
     scheduler._check_restored()
     return scheduler

@@ -22,11 +22,11 @@ __all__ += ["profiler_set_state", "resume", "set_config", "set_kvstore_handle", 
 __all__ += ["start", "stop"]
 
 _PART_FLAGS = ("profile_symbolic", "profile_imperative", "profile_memory", "profile_api")
-_CONFIG_FLAGS = ("profile_all", *_PART_FLAGS, "continuous_dump", "aggregate_stats")
+_CONFIG_FLAGS = ("profile_all", *_PART_FLAGS, "continuous_dump", "aggregate_stats")  # of set_config
 _MIN_TRACE_EVENTS = 16  # minimum of the setting max_events
 
 
-class _Settings:
+class _Settings:  # settings of the profiler
     """Settings of the profiler, and whether the next start clears the records."""
 
     def __init__(self):

@@ -96,7 +96,7 @@ class Domain:
         return Marker(self, name)
 
 
-class _Interval:
+class _Interval:  # base of Task, Frame and Event
     """Base of objects with `start` and `stop`, on any threads; also context managers."""
 
     def __init__(self, name, category, kind):

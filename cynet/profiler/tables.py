@@ -14,9 +14,9 @@ _SORT_KEYS = {  # value of sort_by -> sort key of a row
     "max": lambda row: row[4],
     "count": lambda row: row[1],
 }
-_TIME_COLUMNS = ("Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)")
+_TIME_COLUMNS = ("Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)")  # titles
 _VALUE_COLUMNS = ("Min Value", "Max Value", "Avg Value")  # titles of counters' columns
-_MEMORY_COLUMNS = ("Min Use (kB)", "Max Use (kB)", "Avg Use (kB)")
+_MEMORY_COLUMNS = ("Min Use (kB)", "Max Use (kB)", "Avg Use (kB)")  # titles
 _FIRST_COLUMNS = ("Name", "Total Count")  # titles in all tables
 
 

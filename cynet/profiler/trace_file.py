@@ -30,12 +30,12 @@ def trace_events():
         events.append(_metadata_event("thread_name", _HOST_PROCESS, number, name))
         used = {}
         for row in rows:
-            gpu = _gpu_number(row)
+            gpu = _record_gpu_index(row)
             if gpu is not None and (gpu, number) not in gpus:
                 gpus.add((gpu, number))
                 events.append(_metadata_event("process_name", gpu + 1, 0, f"gpu({gpu})"))
                 events.append(_metadata_event("thread_name", gpu + 1, number, name))
-            events.extend(_record_events(row, number, used))
+            events.extend(_trace_events_of_record(row, number, used))
     return {
         "traceEvents": events,
         "displayTimeUnit": "ms",
@@ -47,15 +47,15 @@ def _metadata_event(what, process, thread, name):
     return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": {"name": name}}
 
 
-def _gpu_number(row):
+def _record_gpu_index(row):
     kind, number = row[8], row[9]
     return number if kind == Context.devstr2type["gpu"] else None
 
 
-def _record_events(row, thread, used):
+def _trace_events_of_record(row, thread, used):
     """Return the trace events of a record; `used` has the last memory use of each device."""
     kind, name, node, category, backward, begin, end, value, dev_type, dev_id = row
-    gpu = _gpu_number(row)
+    gpu = _record_gpu_index(row)
     event = {
         "name": operator_name(name, backward),
         "cat": category,

@@ -211,7 +211,7 @@ class MXRecordIO:
         why = "was opened by another process: call reset first" if self.is_open else "is closed"
         raise StateError(f"{shown(self.uri)} {why}")
 
-    def _require_flag(self, flag):
+    def _require_open_flag(self, flag):
         if self.flag != flag:
             does = "writes" if self.flag == "w" else "reads"
             raise StateError(f"{shown(self.uri)} is open with flag {self.flag!r}: it only {does}")
@@ -252,7 +252,7 @@ class MXRecordIO:
         ArgumentTypeError
             `buf` is not bytes.
         """
-        self._require_flag("w")
+        self._require_open_flag("w")
         self._check_pid()
         if not isinstance(buf, (bytes, bytearray, memoryview)):
             raise ArgumentTypeError(f"a record is bytes, got {type(buf).__name__}")
@@ -282,7 +282,7 @@ class MXRecordIO:
         StateError
             If the file is closed, was opened by another process, or is being written.
         """
-        self._require_flag("r")
+        self._require_open_flag("r")
         self._check_pid()
         with self._lock:
             while True:
@@ -404,7 +404,7 @@ class MXIndexedRecordIO(MXRecordIO):
         >>> record.read()
         b'second'
         """
-        self._require_flag("r")
+        self._require_open_flag("r")
         self._check_pid(allow_reset=True)
         with self._lock:
             self._at = self._record_offset(idx)
@@ -424,7 +424,7 @@ class MXIndexedRecordIO(MXRecordIO):
         ...     record.tell()
         16
         """
-        self._require_flag("w")
+        self._require_open_flag("w")
         self._check_pid()
         return self._at
 
@@ -444,7 +444,7 @@ class MXIndexedRecordIO(MXRecordIO):
             When its offset is past the end of the file.
         FormatError
         """
-        self._require_flag("r")
+        self._require_open_flag("r")
         self._check_pid(allow_reset=True)
         own = vars(self)
         if self._of_user or "seek" in own or "read" in own:
@@ -471,7 +471,7 @@ class MXIndexedRecordIO(MXRecordIO):
         ArgumentError
             The key has a tab or an end of line.
         """
-        self._require_flag("w")
+        self._require_open_flag("w")
         self._check_pid()
         key = self.key_type(idx)
         text = str(key)

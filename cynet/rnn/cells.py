@@ -12,7 +12,7 @@ from .base import BaseRNNCell, RNNParams
 __all__ = ["GRUCell", "LSTMCell", "RNNCell"]
 
 
-class _GatedCell(BaseRNNCell):
+class _GatedCell(BaseRNNCell):  # base of cells with gates
     """Base of cells that have weights of the input and of the state for each gate."""
 
     _num_states = 1

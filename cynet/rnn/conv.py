@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BaseConvRNNCell", "ConvGRUCell", "ConvLSTMCell", "ConvRNNCell"]
 
-_with_cell_docs = with_paragraphs(
+_add_cell_docs = with_paragraphs(  # decorator that adds shared docs
     parameters="""Parameters
 ----------
 input_shape : tuple of int
@@ -153,14 +153,14 @@ class BaseConvRNNCell(BaseRNNCell):
         return f"{self._prefix}t{self._counter}_"
 
 
-class _ConvCell(BaseConvRNNCell):
+class _ConvCell(BaseConvRNNCell):  # base of the three cells below
     """Base of the three convolutional cells, with their default arguments."""
 
     _DEFAULT_PREFIX = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        _with_cell_docs(cls)
+        _add_cell_docs(cls)
 
     def __init__(
         self,

@@ -118,7 +118,7 @@ class ModifierCell(BaseRNNCell):
         self.base_cell.reset()
 
     @contextmanager
-    def _allow_base_states(self):
+    def _allow_begin_state(self):
         """Return a scope in which the base cell may create states."""
         self.base_cell._modified = False
         try:
@@ -141,7 +141,7 @@ class ModifierCell(BaseRNNCell):
         self, init_sym: Callable[..., Symbol] = symbol.zeros, **kwargs: Any
     ) -> list[Symbol]:
         """Make the initial states of the base cell; `init_sym`, or ``func=``, makes one."""
-        with self._allow_base_states() as cell:
+        with self._allow_begin_state() as cell:
             return cell.begin_state(**{"func": init_sym, **kwargs})
 
     def unpack_weights(self, args: NamedArrays) -> NamedArrays:
@@ -264,7 +264,7 @@ class ResidualCell(ModifierCell):
         merge_outputs: bool | None = None,
     ) -> tuple[Any, list[Any]]:
         self.reset()
-        with self._allow_base_states() as cell:
+        with self._allow_begin_state() as cell:
             outputs, states = cell.unroll(length, inputs, begin_state, layout, merge_outputs)
         merged = isinstance(outputs, Symbol)
         inputs, _ = normalize_inputs(length, inputs, layout, merged)

@@ -28,16 +28,16 @@ cdef enum:
     # expected to take at most INLINE_SEGMENT_US.
     INLINE_BYTES = 1 << 16  # larger launches run on a worker unless they are quick
 
-cdef union ArgumentValue:
+cdef union ArgumentValue:  # pointer or bytes of a value
     void* pointer
     char bytes[MAX_VALUE_BYTES]
 
-cdef struct LaunchArgument:
+cdef struct LaunchArgument:  # argument of a launch
     ArgumentValue value
     Chunk* chunk  # NULL: no array
     bint written
 
-cdef struct LaunchTask:
+cdef struct LaunchTask:  # one launch of a kernel
     EntryFn function
     int index    # index of the kernel in its object
     int kernel   # index of the Python kernel in _kernels

@@ -44,7 +44,7 @@ def _compile_emulated_module(text, title, options, exports, checked, quoted):
     return EmulatedModule(text, title, options, exports, checked, quoted)
 
 
-class _CudaProgram:
+class _CudaProgram:  # source compiled per device type
     """CUDA source that is compiled for each device type at first use."""
 
     def __init__(self, text, title, options, exports, checked, quoted):
@@ -91,7 +91,7 @@ def _make_launcher(program, context, function, name, names):
     return _DeviceKernel(kernel, name, context.device_id)
 
 
-class _EmulatedKernel:
+class _EmulatedKernel:  # launches a kernel in the emulator
     """Launcher of a kernel in the emulator, through the engine. It lives as long as the process,
     since launches name it by an index."""
 
@@ -123,7 +123,7 @@ class _EmulatedKernel:
         )
 
 
-class _DeviceKernel:
+class _DeviceKernel:  # launches a kernel on a GPU
     """Launcher of a kernel on a GPU, through the engine."""
 
     def __init__(self, kernel, name, device_id):
@@ -558,7 +558,7 @@ class CudaKernel:
             raise ArgumentError(f"{where}: {shown(given)} does not fit that type") from None
 
 
-class _CallableModule(types.ModuleType):
+class _CallableModule(types.ModuleType):  # a module that can be called
     """Module type that makes ``mx.rtc(...)`` construct an `Rtc`, as in old MXNet."""
 
     def __call__(self, name, inputs, outputs, kernel, check=None):

@@ -50,7 +50,7 @@ _CHARACTER_BY_C_TYPE = {  # C type -> type character
 CHARACTER_BY_DTYPE = {name: np.dtype(name).char.replace("l", "q") for name in C_TYPES}
 
 
-class Argument(NamedTuple):
+class Argument(NamedTuple):  # argument in a kernel's signature
     """One argument of a kernel's signature."""
 
     name: str

@@ -17,7 +17,7 @@ from .counters import Counters
 from .errors import BusyError, WaitedError
 
 
-class RowsJob:
+class RowsJob:  # a request's rows and results
     """A request: rows for the network, and their results."""
 
     __slots__ = ("arrays", "done", "error", "key", "leads", "result", "rows", "wake")

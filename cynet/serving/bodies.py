@@ -32,7 +32,7 @@ _HEADER_FIELD = re.compile(  # one field of a .npy header
 _HEADER_KEYS = {2: b"descr", 3: b"fortran_order", 4: b"shape"}  # regex group -> field of the header
 
 
-class Images(NamedTuple):
+class Images(NamedTuple):  # how image files become rows
     """The conversion of an image to a row of the network's input.
 
     size : (height, width)
@@ -106,14 +106,14 @@ def read_json(body: bytes, names: Sequence[str]) -> dict[str, NumpyArray]:
             raise ArgumentTypeError(f"no input is called {shown(name)}; there are {list(names)}")
     if body.count(b'"') > quotes:
         for name, rows in found.items():
-            _refuse_text(name, rows)
+            _refuse_text_values(name, rows)
     return {k: require_finite(f"input '{k}'", rows_to_array(k, rows)) for k, rows in found.items()}
 
 
 def parse_json(body: bytes) -> Any:
     """Parse a JSON text; duplicate names, NaN and infinity are refused."""
     try:
-        return parse(body, parse_constant=_refuse_constant, object_pairs_hook=_reject_duplicates)
+        return parse(body, parse_constant=_refuse_nonfinite, object_pairs_hook=_reject_duplicates)
     except ValueError as error:
         raise FormatError(f"the body is not JSON: {error}{_gzip_hint(body)}") from None
 
@@ -150,7 +150,7 @@ def require_finite(what: str, array: NumpyArray) -> NumpyArray:
     return array
 
 
-def _refuse_constant(word):
+def _refuse_nonfinite(word):
     raise FormatError(f"{word} is no number of JSON")
 
 
@@ -163,7 +163,7 @@ def _reject_duplicates(pairs):
     return found
 
 
-def _refuse_text(name, rows):
+def _refuse_text_values(name, rows):
     """Refuse text, as NumPy would give all elements the size of the longest one."""
     left = [rows]
     while left:

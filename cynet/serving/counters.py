@@ -11,7 +11,7 @@ BUCKET_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 
 _MAX_RECENT = 2048  # requests whose seconds are stored for quantiles
 
 
-class Counters:
+class Counters:  # counts and times of requests
     """Counters that several threads increase, and quantiles of recent requests."""
 
     def __init__(self) -> None:

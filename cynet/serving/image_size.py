@@ -19,18 +19,18 @@ def read_image_size(file: bytes) -> tuple[int, int]:
         Another file, or one that is cut off before it says so; a JPEG of more than 100 scans.
     """
     if file[:8] == b"\x89PNG\r\n\x1a\n" and file[12:16] == b"IHDR":
-        return _decode_size(file[20:24], file[16:20], "big")
+        return _size_from_bytes(file[20:24], file[16:20], "big")
     if file[:3] == b"\xff\xd8\xff":
         return _jpeg_size(file)
     if file[:4] == b"RIFF" and file[8:12] == b"WEBP":
         return _webp_size(file)
     if file[:2] == b"BM" and int.from_bytes(file[14:18], "little") >= 40:
-        height, width = _decode_size(file[22:26], file[18:22], "little")
+        height, width = _size_from_bytes(file[22:26], file[18:22], "little")
         return min(height, (1 << 32) - height), width  # a negative height: rows from the top down
     raise FormatError("its first bytes are not those of a JPEG, PNG, WebP or BMP file")
 
 
-def _decode_size(height, width, order):
+def _size_from_bytes(height, width, order):
     if not (height and width):
         raise FormatError("the file ends before it says how large it is")
     return int.from_bytes(height, order), int.from_bytes(width, order)
@@ -47,7 +47,7 @@ def _jpeg_size(file):
         elif kind in _MARKERS_WITHOUT_LENGTH:
             at += 2
         elif kind in _FRAME_MARKERS and kind not in _NON_FRAME_MARKERS:
-            return _decode_size(file[at + 5 : at + 7], file[at + 7 : at + 9], "big")
+            return _size_from_bytes(file[at + 5 : at + 7], file[at + 7 : at + 9], "big")
         else:
             at += 2 + max(2, int.from_bytes(file[at + 2 : at + 4], "big"))
     raise FormatError("a JPEG that does not say how large it is")
@@ -61,6 +61,6 @@ def _webp_size(file):
         bits = int.from_bytes(file[21:25], "little")
         return 1 + (bits >> 14 & 0x3FFF), 1 + (bits & 0x3FFF)
     if kind == b"VP8 " and len(file) >= 30:
-        height, width = _decode_size(file[28:30], file[26:28], "little")
+        height, width = _size_from_bytes(file[28:30], file[26:28], "little")
         return height & 0x3FFF, width & 0x3FFF
     raise FormatError("a WebP file that does not say how large it is")

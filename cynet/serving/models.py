@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NAME_PATTERN = re.compile(r"\w[\w.+-]*")  # a model's name is part of paths and a label of metrics
 
 
-class Model(NamedTuple):
+class Model(NamedTuple):  # a served Predictor, with name and version
     """A Predictor with the name and version under which it is served."""
 
     name: str
@@ -24,7 +24,7 @@ class Model(NamedTuple):
     predictor: Predictor
 
 
-class Models:
+class Models:  # all served Predictors
     """Predictors that an Application serves: names in their order, and versions of each.
 
     Parameters
@@ -49,14 +49,14 @@ class Models:
                     f"Application: {shown(name)} is a Predictor, or a dict of versions to them, got"
                     f" {shown(versions)}"
                 )
-            of_name = self._found[_check_name("the name of a model", name)] = {}
+            of_name = self._found[_check_model_name("the name of a model", name)] = {}
             for version, predictor in versions.items():
                 if not isinstance(predictor, Predictor):
                     raise ArgumentTypeError(
                         f"Application: version {shown(version)} of {shown(name)} is a Predictor,"
                         f" got {shown(predictor)}"
                     )
-                version = _check_name(f"a version of {name}", version)
+                version = _check_model_name(f"a version of {name}", version)
                 of_name[version] = Model(name, version, predictor)
 
     def __iter__(self) -> Iterator[Model]:
@@ -94,7 +94,7 @@ class Models:
         return done
 
 
-def _check_name(what, word):
+def _check_model_name(what, word):
     if not isinstance(word, str) or not _NAME_PATTERN.fullmatch(word):
         raise ArgumentError(
             f"Application: {what} has letters, digits and . _ + -, got {shown(word)}"

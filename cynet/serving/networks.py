@@ -25,7 +25,7 @@ DTYPES = ("float32", "bfloat16", "float16")  # dtypes in which a network can com
 _MAX_CACHED_SHAPES = 64  # shapes of inputs for which labels are cached
 
 
-class Network:
+class Network:  # a Block with names of its inputs
     """A Block with the names of its inputs, and of its labels, which get zeros."""
 
     def __init__(self, block: Block, names: Sequence[str], labels: Sequence[str] = ()) -> None:

@@ -117,7 +117,7 @@ class Predictor:
         if timeout is not None:
             _check_seconds("timeout", timeout)
         check_flag("Predictor", "warm_up", warm_up)
-        self.shapes = _row_shapes(shapes)
+        self.shapes = _checked_row_shapes(shapes)
         self.max_batch, self.timeout = max_batch, timeout
         self._ctx = read_context(ctx)
         self._dtypes = dict.fromkeys(self.shapes, np.dtype("float32"))
@@ -431,7 +431,7 @@ def _check_seconds(name, value):
         )
 
 
-def _row_shapes(shapes):
+def _checked_row_shapes(shapes):
     """Check the shapes; return {name: shape of one row}."""
     if not isinstance(shapes, dict):
         shapes = {"data": shapes}

@@ -92,7 +92,7 @@ class Server:
         kind = waitress.BaseWSGIServer
         self._listening = [each for each in self._map.values() if isinstance(each, kind)]
         for each in self._listening:
-            each.channel_class = self._connection_class(each.channel_class)
+            each.channel_class = self._make_connection_class(each.channel_class)
             each.pull_trigger = partial(self._wake_loop, each.pull_trigger)
         found = [(each.effective_host, each.effective_port) for each in self._listening]
         self.addresses = [f"http://[{h}]:{p}" if ":" in h else f"http://{h}:{p}" for h, p in found]
@@ -162,7 +162,7 @@ class Server:
             each.del_channel()
             each.socket.close()
 
-    def _connection_class(self, base):
+    def _make_connection_class(self, base):
         """Return the class of connections, which announces to clients that they will be closed."""
         server = self
 

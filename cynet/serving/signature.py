@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _TRIAL_LENGTHS = 1, 33  # two trial lengths of axes: they show which output axes vary
 
 
-class Tensor(NamedTuple):
+class Tensor(NamedTuple):  # an input or output of a Predictor
     """An input or output; -1 in its shape is a length that may vary."""
 
     name: str
@@ -22,7 +22,7 @@ class Tensor(NamedTuple):
     shape: tuple[int, ...]
 
 
-class Signature(NamedTuple):
+class Signature(NamedTuple):  # inputs and outputs of a Predictor
     """All inputs and all outputs of a Predictor."""
 
     inputs: list[Tensor]

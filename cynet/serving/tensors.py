@@ -36,7 +36,7 @@ _DTYPE_NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items() if name
 _REFUSED_PARAMETERS = ("shared_memory_region", "classification")  # of unsupported extensions
 
 
-class Request(NamedTuple):
+class Request(NamedTuple):  # parsed inference request
     """A request: arrays by name, and the wanted outputs, each as bytes or as JSON."""
 
     inputs: dict[str, NumpyArray]
@@ -46,7 +46,7 @@ class Request(NamedTuple):
     timeout: float | None  # seconds
 
 
-class RequestInput(NamedTuple):
+class RequestInput(NamedTuple):  # one input of a request
     """An input of a request: its array, or the number of its bytes after the JSON text."""
 
     name: str
@@ -56,7 +56,7 @@ class RequestInput(NamedTuple):
     array: NumpyArray | None
 
 
-class RequestPlan(NamedTuple):
+class RequestPlan(NamedTuple):  # request without its binary arrays
     """The parsed JSON of a request, without binary arrays. It is cached if it has no arrays."""
 
     inputs: list[RequestInput]
@@ -108,7 +108,7 @@ def read_plan(head: bytes, predictor: Predictor) -> RequestPlan:
     return RequestPlan(list(inputs.values()), rest)
 
 
-def fill_plan(plan: RequestPlan, rest: memoryview) -> Request:
+def finish_request(plan: RequestPlan, rest: memoryview) -> Request:
     """Complete a plan to a request; `rest` are the bytes of its binary tensors, in order.
 
     Raises

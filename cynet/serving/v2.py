@@ -9,7 +9,7 @@ from ..base.errors import FormatError, shown
 from ..libinfo import __version__
 from .bodies import write_json
 from .requests import check_json_size, read_body
-from .tensors import datatype, fill_plan, read_plan, read_raw_request, write_answer
+from .tensors import datatype, finish_request, read_plan, read_raw_request, write_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 _LENGTH_HEADER = "Inference-Header-Content-Length"  # header with the length of the JSON text
 # limits of the cache: number of texts and paths, and bytes of each
 _MAX_CACHED_PLANS, _MAX_CACHED_BYTES = 256, 1024  # cached request texts; bytes of each
-_JSON_TYPE, _BINARY_TYPE = "application/json", "application/octet-stream"
+_JSON_TYPE, _BINARY_TYPE = "application/json", "application/octet-stream"  # media types
 
 
-class Protocol:
+class Protocol:  # handlers of the Open Inference Protocol
     """The handlers of an Application's paths below ``/v2``."""
 
     def __init__(self, app: Application) -> None:
@@ -113,12 +113,12 @@ class Protocol:
 
     def _infer(self, environ, model: Model):
         body = memoryview(read_body(environ, self._app.max_body))
-        length = _json_length(environ, len(body))
+        length = _json_text_length(environ, len(body))
         if length == 0:
             request = read_raw_request(body, model.predictor)
         else:
             head = bytes(body[:length])
-            request = fill_plan(self._parse_request(head, model.predictor), body[len(head) :])
+            request = finish_request(self._parse_request(head, model.predictor), body[len(head) :])
         outputs = model.predictor.predict(
             request.inputs, *_request_timeout(request, model.predictor)
         )
@@ -158,7 +158,7 @@ def _request_timeout(request, predictor):
     return [min(given)] if given else []
 
 
-def _json_length(environ, total):
+def _json_text_length(environ, total):
     """Return the length of a body's JSON text; None if the whole body is JSON."""
     text = environ.get("HTTP_INFERENCE_HEADER_CONTENT_LENGTH")
     if text is None:

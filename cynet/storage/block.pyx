@@ -7,7 +7,7 @@ from ..context import Context
 from ..base.errors import CynetError, HostMemoryError
 
 
-cdef class Memory:
+cdef class Memory:  # one block of pooled memory
     """One block of pooled memory, given back when the object dies; a writable buffer on the host.
 
     >>> from cynet.storage.block import Memory

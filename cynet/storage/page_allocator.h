@@ -9,7 +9,7 @@
 #include <thread>
 // A spin lock, as it is held for tens of instructions only: a mutex would double the cost of a
 // block. Yields, in case its holder has lost its core.
-struct CynetSpinLock {
+struct CynetSpinLock {  // lock that yields after some spins
   std::atomic<bool> taken{false};
   void lock() {
     for (int spins = 0; taken.exchange(true, std::memory_order_acquire); ++spins)
@@ -21,7 +21,7 @@ struct CynetSpinLock {
 #if defined(_WIN32)
 // Windows cannot unmap a part of a mapping: the pool uses free lists for all sizes.
 static const bool CYNET_HAS_ARENAS = false;
-struct CynetArena {
+struct CynetArena {  // stand-in where arenas are not supported
   size_t free_bytes = 0, used = 0, peak = 0;
   uint64_t due = UINT64_MAX, patience = 0;
   void init(size_t, uint64_t, uint64_t, size_t) {}
@@ -41,8 +41,8 @@ struct CynetArena {
 #endif
 static const bool CYNET_HAS_ARENAS = true;
 
-struct CynetArena {
-  struct Block {
+struct CynetArena {  // allocator of blocks in mapped pages
+  struct Block {  // free or taken range of a mapping
     char* at;
     size_t size;
     Block* before;  // neighbours in memory, nullptr where the mapping ends
@@ -53,7 +53,7 @@ struct CynetArena {
     bool stays;         // detached only to return its pages to the system
     uint32_t place[2];  // index in ends[0] and ends[1], if it is there
   };
-  struct MappingEnds {
+  struct MappingEnds {  // blocks at one side of the mappings
     Block** list = nullptr;
     size_t n = 0, capacity = 0;
   };
@@ -97,14 +97,14 @@ struct CynetArena {
     if (unit < grain) unit = grain;
     return (n + unit - 1) & ~(unit - 1);
   }
-  static int size_class_of(size_t size) {
+  static int size_class_index(size_t size) {
     const int e = log2(size);
     return (e - LOWEST) * STEPS + (int)((size >> (e - 5)) & (STEPS - 1));
   }
 
   // Returns a free block of n bytes (a result of size_class_bytes()) or nullptr. Lock held.
   void* take_block(size_t n, size_t* got) {
-    const int index = size_class_of(n), power = index / STEPS;
+    const int index = size_class_index(n), power = index / STEPS;
     int found;
     uint32_t bits = steps[power] & (UINT32_MAX << (index % STEPS));
     if (bits) {
@@ -115,19 +115,19 @@ struct CynetArena {
       const int p = __builtin_ctzll(above);
       found = p * STEPS + __builtin_ctz(steps[p]);
     }
-    if (!reserve_records()) return nullptr;
+    if (!reserve_block_records()) return nullptr;
     Block* b = lists[found];
     remove_from_free_list(b);
     if (b->size > n) add_to_free_list(split_block(b, n));
     free_bytes -= b->size;
-    return mark_taken(b, got);
+    return mark_block_taken(b, got);
   }
 
   // Returns n bytes of new memory, or nullptr if the system has none. Takes and drops the lock.
   void* map_block(size_t n, size_t* got, uint64_t clock, CynetSpinLock* lock) {
     Block* edge = nullptr;  // the largest free block at an end of a mapping
     lock->lock();
-    if (!reserve_records()) return lock->unlock(), nullptr;
+    if (!reserve_block_records()) return lock->unlock(), nullptr;
     char* end = home;
     for (const MappingEnds& side : ends)
       for (size_t i = 0; i < side.n; ++i) {
@@ -160,7 +160,7 @@ struct CynetArena {
     if (!at) at = map_anywhere(n);
     if (!at) return nullptr;
     lock->lock();
-    Block* b = reserve_records() ? take_record(at, edge ? more : n) : nullptr;
+    Block* b = reserve_block_records() ? take_block_record(at, edge ? more : n) : nullptr;
     if (!b) {  // no memory for more records
       if (edge) free_block(edge);
       lock->unlock();
@@ -178,7 +178,7 @@ struct CynetArena {
       if (b->before == edge) b = edge;
       absorb_next(b);
     }
-    void* out = mark_taken(b, got);
+    void* out = mark_block_taken(b, got);
     lock->unlock();
     return out;
   }
@@ -210,7 +210,7 @@ struct CynetArena {
   void* detach_blocks(size_t bytes, bool all) {
     Block* out = nullptr;
     bytes = (bytes + grain - 1) & ~(grain - 1);
-    while (powers && bytes >= grain && reserve_records()) {
+    while (powers && bytes >= grain && reserve_block_records()) {
       const int p = 63 - __builtin_clzll(powers);
       Block* b = lists[p * STEPS + 31 - __builtin_clz(steps[p])];
       const bool hole = b->after && (b->before || b->size > bytes);
@@ -241,12 +241,12 @@ struct CynetArena {
       if (!gone) madvise(b->at, b->size, MADV_DONTNEED);
       lock->lock();
       if (gone) {
-        free_record(b);
+        free_block_record(b);
       } else if (b->stays) {
         free_block(b);
       } else {  // the process has its maximum number of mappings
         b->before = b->after = nullptr;
-        if (reserve_records()) link_neighbours(b), free_block(b);
+        if (reserve_block_records()) link_neighbours(b), free_block(b);
       }
       lock->unlock();
       b = next;
@@ -256,7 +256,7 @@ struct CynetArena {
  private:
   // Reserves at least four records, so that splitting cannot fail, and space in the tables.
   // Returns false and changes nothing if the system has no memory for them.
-  bool reserve_records() {
+  bool reserve_block_records() {
     if (2 * (n_taken + 2) > n_slots && !grow_block_table()) return false;
     for (MappingEnds& side : ends) {
       if (side.n < side.capacity) continue;
@@ -283,18 +283,18 @@ struct CynetArena {
     b->taken = false;
     add_to_free_list(join_free_neighbours(b));
   }
-  Block* take_record(char* at, size_t size) {
+  Block* take_block_record(char* at, size_t size) {
     Block* b = spare;
     spare = b->next;
     *b = {at, size, nullptr, nullptr, nullptr, nullptr, true, false, {0, 0}};
     return b;
   }
-  void free_record(Block* b) {
+  void free_block_record(Block* b) {
     b->next = spare;
     spare = b;
   }
   void add_to_free_list(Block* b) {
-    const int index = size_class_of(b->size);
+    const int index = size_class_index(b->size);
     b->previous = nullptr;
     b->next = lists[index];
     if (b->next) b->next->previous = b;
@@ -303,7 +303,7 @@ struct CynetArena {
     powers |= (uint64_t)1 << (index / STEPS);
   }
   void remove_from_free_list(Block* b) {
-    const int index = size_class_of(b->size), power = index / STEPS;
+    const int index = size_class_index(b->size), power = index / STEPS;
     if (b->next) b->next->previous = b->previous;
     if (b->previous) {
       b->previous->next = b->next;
@@ -314,7 +314,7 @@ struct CynetArena {
   }
   // Shrinks b to its first n bytes; returns the remainder, free and in no list.
   Block* split_block(Block* b, size_t n) {
-    Block* rest = take_record(b->at + n, b->size - n);
+    Block* rest = take_block_record(b->at + n, b->size - n);
     rest->taken = false;
     rest->before = b;
     rest->after = b->after;
@@ -330,7 +330,7 @@ struct CynetArena {
     b->after = gone->after;
     if (b->after) b->after->before = b;
     else replace_end(1, gone, b);
-    free_record(gone);
+    free_block_record(gone);
   }
   // Merges b with its free neighbours; b and the result are in no list.
   Block* join_free_neighbours(Block* b) {
@@ -394,7 +394,7 @@ struct CynetArena {
     }
   }
 
-  void* mark_taken(Block* b, size_t* got) {
+  void* mark_block_taken(Block* b, size_t* got) {
     b->taken = true;
     size_t i = block_table_slot(b->at);
     while (table[i]) i = (i + 1) & (n_slots - 1);
@@ -405,7 +405,7 @@ struct CynetArena {
     *got = b->size;
     return b->at;
   }
-  size_t block_table_slot(char* at) const {
+  size_t block_table_slot(char* at) const {  // index of the first slot to try
     return ((uint64_t)((uintptr_t)at / grain) * 0x9E3779B97F4A7C15u >> 32) & (n_slots - 1);
   }
   Block* remove_from_table(char* at) {

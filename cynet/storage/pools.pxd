@@ -48,7 +48,7 @@ cdef enum:
     MIN_RETAINED_BYTES = 32 << 20      # bytes that an arena never returns to the system
     HUGE_RECUR_ALLOCATIONS = 256 * HUGE_TRIM_ALLOCATIONS  # RECUR_ALLOCATIONS of huge blocks
 
-cdef struct FreeBlock:
+cdef struct FreeBlock:  # entry of a free list
     # A free block in a free list: stored in the block's first bytes, or (on a device) apart.
     FreeBlock* next
     void* ptr

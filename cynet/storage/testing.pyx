@@ -64,7 +64,7 @@ cdef void _fill_with_mark(Handle* block, uint8_t mark) noexcept nogil:
     data[block.size - 1] = mark
 
 
-cdef void _run_thread(int index) noexcept nogil:
+cdef void _run_stress_thread(int index) noexcept nogil:
     cdef uint64_t state = <uint64_t>index * <uint64_t>2654435761u + 12345
     cdef uint64_t wrong = 0
     cdef uint64_t seed = 0
@@ -107,7 +107,7 @@ def stress_threads(int threads, int rounds):
     cdef int i
     _rounds, _wrong = rounds, 0
     with nogil:
-        cynet_run_threads(threads, _run_thread)
+        cynet_run_threads(threads, _run_stress_thread)
         for i in range(N_SLOTS):
             free(&_shared[i])
     return _wrong

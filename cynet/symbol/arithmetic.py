@@ -9,7 +9,7 @@ from ..operator.signature import value_text
 from .compose import apply_operator
 
 
-class Arithmetic:
+class Arithmetic:  # Python operators of Symbol
     """The Python operators of Symbol."""
 
     __slots__ = ()

@@ -62,8 +62,8 @@ def foreach(
     states, state_form = _flatten_symbols(init_states, "foreach: init_states")
     with subgraph_scope(name) as scope:
         taken = set()
-        row_vars = [_body_variable(each, taken, True) for each in rows]
-        state_vars = [_body_variable(each, taken, False) for each in states]
+        row_vars = [_make_body_variable(each, taken, True) for each in rows]
+        state_vars = [_make_body_variable(each, taken, False) for each in states]
         outs, new = _check_outs_states(
             body(regroup(row_vars, row_form), regroup(state_vars, state_form)), "foreach: body"
         )
@@ -154,7 +154,7 @@ def while_loop(
     for what, function in (("cond", cond), ("func", func)):
         with subgraph_scope(f"{name}_{what}") as scope:
             taken = set()
-            made = [_body_variable(each, taken, False) for each in states]
+            made = [_make_body_variable(each, taken, False) for each in states]
             given = regroup(made, form)
             result = function(*given) if isinstance(given, (list, tuple)) else function(given)
             if what == "cond":
@@ -302,7 +302,7 @@ def _check_outs_states(value, what):
     return value
 
 
-def _body_variable(symbol, taken, row):
+def _make_body_variable(symbol, taken, row):
     """A variable of a body that represents `symbol`, or a row of it."""
     node, index = symbol.entries[0]
     name = f"{node.name}-{index}"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..typing import DTypeLike, ShapeLike
 
 
-_with_shared_docs = with_paragraphs(
+_with_shared_docs = with_paragraphs(  # decorator that adds shared docs
     node="""dtype : str or numpy.dtype, optional
     Element type; float32 by default.
 name : str, optional
@@ -221,12 +221,12 @@ def _apply_binary(name, left, right, python):
     row = BINARY[name]
     if isinstance(left, Symbol):
         if isinstance(right, Symbol):
-            return _apply_operator(row.same, row.hint, left, right)
+            return _apply_with_hint(row.same, row.hint, left, right)
         if isinstance(right, Number):
-            return _apply_operator(row.scalar, row.scalar_hint, left, scalar=right)
+            return _apply_with_hint(row.scalar, row.scalar_hint, left, scalar=right)
     elif isinstance(left, Number):
         if isinstance(right, Symbol):
-            return _apply_operator(row.reflected, row.reflected_hint, right, scalar=left)
+            return _apply_with_hint(row.reflected, row.reflected_hint, right, scalar=left)
         if isinstance(right, Number):
             return python(left, right)
     raise ArgumentTypeError(
@@ -235,7 +235,7 @@ def _apply_binary(name, left, right, python):
     )
 
 
-def _apply_operator(operator, hint, *args, **kwargs):
+def _apply_with_hint(operator, hint, *args, **kwargs):
     return function_of(operator, get_operator(operator), hint)(*args, **kwargs)
 
 

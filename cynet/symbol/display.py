@@ -6,7 +6,7 @@ _MAX_ROWS = 60  # rows of a symbol's HTML table
 _MAX_CELL_LENGTH = 80  # characters of one table cell
 
 
-class HtmlDisplay:
+class HtmlDisplay:  # HTML repr of Symbol
     """Gives Symbol the method that notebooks call."""
 
     __slots__ = ()

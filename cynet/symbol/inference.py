@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from ..typing import DTypeLike, Shape
 
 
-def _is_size(n):
+def _is_axis_length(n):
     return hasattr(n, "__index__") and -1 <= n.__index__() < 1 << 63
 
 
 @guarded
-class Inference:
+class Inference:  # infer_shape, infer_type of Symbol
     """Inference of shapes and types; cynet/graph/infer.py does the work."""
 
     __slots__ = ()
@@ -195,7 +195,7 @@ class Inference:
 
     def _known_shapes(self, args: Any, kwargs: Any) -> dict[str, Any]:
         def check(name, shape):
-            if not isinstance(shape, tuple) or not all(_is_size(n) for n in shape):
+            if not isinstance(shape, tuple) or not all(_is_axis_length(n) for n in shape):
                 raise ArgumentTypeError(
                     f"the shape of '{name}' must be a tuple of int, got {shown(shape)}"
                 )

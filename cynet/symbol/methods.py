@@ -5,7 +5,7 @@ from ..operator.array_methods import METHODS
 from .register import function_of
 
 
-class OperatorMethods:
+class OperatorMethods:  # operators as methods of Symbol
     """The methods of Symbol that are operators with the symbol as first input."""
 
     __slots__ = ()

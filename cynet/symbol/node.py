@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    Entry: TypeAlias = "tuple[Node, int]"
+    Entry: TypeAlias = "tuple[Node, int]"  # (node, index of an output)
 
 
 class Node:
@@ -124,7 +124,7 @@ def fixed_arguments(order: Iterable[Node]) -> dict[str, float]:
     return fixed
 
 
-def auxiliary_nodes(order: Sequence[Node]) -> set[int]:
+def auxiliary_node_ids(order: Sequence[Node]) -> set[int]:
     """Ids of the variables in `order` that some operator uses as an auxiliary state."""
     return {
         id(source)
@@ -142,7 +142,7 @@ def variable_nodes(heads: Iterable[Entry]) -> tuple[list[Node], list[Node], list
 
 def variables_in(order: Sequence[Node]) -> tuple[list[Node], list[Node], list[Node]]:
     """Lists of the nodes in `order`: arguments, auxiliary states, all variables."""
-    states = auxiliary_nodes(order)
+    states = auxiliary_node_ids(order)
     variables = [node for node in order if node.op is None]
     return (
         [node for node in variables if id(node) not in states],

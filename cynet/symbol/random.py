@@ -15,7 +15,7 @@ from .symbol import Symbol
 if TYPE_CHECKING:
     from ..typing import DTypeLike, ShapeLike
 
-_with_shared_docs = with_docstring(
+_with_shared_docs = with_docstring(  # decorator that adds shared docs
     "Symbol",
     by_default="that of what the output is used for",
     options="""

@@ -9,14 +9,14 @@ import threading
 from contextlib import contextmanager
 
 from ..attribute import AttrScope
-from .node import Node, auxiliary_nodes, topological_order
+from .node import Node, auxiliary_node_ids, topological_order
 
 SUBGRAPH_ATTR = "__subgraph_name__"  # attribute of nodes inside a subgraph
 _lock = threading.Lock()  # guards the counters of names
 _inner_results = threading.local()  # results of the running inference for inner graphs
 
 
-class Subgraph:
+class Subgraph:  # inner graph of a control-flow node
     """Outputs of a subgraph, and the sources of its inputs.
 
     heads: list of (Node, int)
@@ -28,7 +28,7 @@ class Subgraph:
         self.heads = list(heads)
         order = topological_order(self.heads)
         self.variables = [node for node in order if node.op is None]
-        states = auxiliary_nodes(order)
+        states = auxiliary_node_ids(order)
         for node in order:
             for i in mutable_inputs(node):
                 states.add(id(node.inputs[i][0]))
@@ -111,7 +111,7 @@ def cut_subgraph(heads, name):
             stands[variable] = entry
         return outside[entry], 0
 
-    for node in _order_inside(heads, is_inside):
+    for node in _order_inner_nodes(heads, is_inside):
         if node.op is None:
             new[id(node)] = node
         else:
@@ -120,7 +120,7 @@ def cut_subgraph(heads, name):
     return [replace_entry(entry) for entry in heads], stands
 
 
-def _order_inside(heads, is_inside):
+def _order_inner_nodes(heads, is_inside):
     """The nodes of `heads` that are inside, inputs first; nodes outside are not visited."""
     seen, order = set(), []
     for head, _ in heads:

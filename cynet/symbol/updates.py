@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .symbol import Symbol
 
 
-_with_shared_docs = with_paragraphs(
+_with_shared_docs = with_paragraphs(  # decorator that adds shared docs
     rest="""rescale_grad : Symbol or float
     Factor of the gradient; if it is 0, infinite or NaN, nothing is changed.
 lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float

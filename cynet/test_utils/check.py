@@ -390,7 +390,7 @@ def check_numeric_gradient(
         )
 
 
-class _ScaledExecutor:
+class _ScaledExecutor:  # executor whose output is weighted
     """Wraps an executor: its output is multiplied by given weights."""
 
     def __init__(self, executor, weights):
@@ -402,7 +402,7 @@ class _ScaledExecutor:
         return [_WeightedOutput(output.asnumpy(), self._weights)]
 
 
-class _WeightedOutput:
+class _WeightedOutput:  # output times weights
     def __init__(self, values, weights):
         self._values = values.astype(np.float64) * weights
 

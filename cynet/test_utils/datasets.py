@@ -20,7 +20,7 @@ from ..base import config
 from ..base.errors import ArgumentError, FileError, FormatError, MissingFileError, shown
 from ..base.files import file_name, naming, read_file, write_atomically
 from ..io import MNISTIter, read_idx
-from ..io.fetch import fetch_bytes, fetch_first
+from ..io.fetch import fetch_bytes, fetch_first_valid
 
 if TYPE_CHECKING:
     from ..typing import DataIter, FileName, NumpyArray, Shape
@@ -140,7 +140,7 @@ def download_mnist(folder):
     paths = {}
     for name, checksum in _MNIST_CHECKSUMS.items():
         try:
-            packed = fetch_first(
+            packed = fetch_first_valid(
                 [f"{mirror}{name}.gz" for mirror in _MIRRORS],
                 lambda content, checksum=checksum: _matches_checksum(content, checksum),
             )
@@ -162,7 +162,7 @@ def _matches_checksum(packed, checksum):
         return False
 
 
-def _mnist_files(path=None):
+def _require_mnist_files(path=None):
     paths = find_mnist(path)
     if paths is None and path:
         raise MissingFileError(
@@ -212,7 +212,7 @@ def get_mnist(path: FileName | None = None) -> dict[str, NumpyArray]:
     >>> found["train_data"].shape, found["train_data"].dtype, found["test_label"]
     ((6, 1, 28, 28), dtype('float32'), array([0, 1, 2, 3], dtype=int8))
     """
-    paths = _mnist_files(path)
+    paths = _require_mnist_files(path)
     arrays = {}
     for part, prefix in (("train", "train"), ("test", "t10k")):
         image_path, label_path = (
@@ -257,7 +257,7 @@ def get_mnist_iterator(
     >>> [batch.label[0].asnumpy() for batch in val]
     [array([0., 1.], dtype=float32), array([2., 3.], dtype=float32)]
     """
-    paths = _mnist_files()
+    paths = _require_mnist_files()
     train, val = (
         MNISTIter(
             image=str(paths[f"{prefix}-images-idx3-ubyte"]),
@@ -300,7 +300,7 @@ def get_mnist_ubyte() -> None:
     folder = Path("data")
     with naming("make the folder", folder):
         folder.mkdir(exist_ok=True)
-    for name, path in _mnist_files().items():
+    for name, path in _require_mnist_files().items():
         content = read_file(path)
         if str(path).endswith(".gz"):
             content = _unpack_gzip(content)

@@ -51,7 +51,7 @@ class _NameChecker(ast.NodeVisitor):
             return
         for alias in node.names:
             if alias.name == "*":
-                self._import_star(node)
+                self._import_all_names(node)
                 continue
             try:
                 found = getattr(__import__(node.module, fromlist=[alias.name]), alias.name)
@@ -60,7 +60,7 @@ class _NameChecker(ast.NodeVisitor):
             else:
                 self.names_in_file[alias.asname or alias.name] = found
 
-    def _import_star(self, node):
+    def _import_all_names(self, node):
         try:
             module = importlib.import_module(node.module)
         except ImportError as error:

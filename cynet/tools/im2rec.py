@@ -50,7 +50,7 @@ def find_images(root, recursive, endings):
     return found
 
 
-def class_folders(images):
+def folders_by_label(images):
     """Return the folders of images, in the order of their labels."""
     found = {}
     for path, label in images:
@@ -66,7 +66,7 @@ def write_lists(options):
         below = "in it and its folders" if options.recursive else "in it; --recursive looks deeper"
         raise FormatError(f"{shown(options.root)} has no {', '.join(options.exts)} {below}")
     if options.recursive:
-        names = class_folders(images)
+        names = folders_by_label(images)
         for label, name in enumerate(names):
             print(f"{name} {label}")
         write_atomically(options.prefix + "_synset.txt", "".join(f"{n}\n" for n in names).encode())

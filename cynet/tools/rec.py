@@ -86,12 +86,12 @@ def _check_records(file, path, wanted, damaged, out):
     if not found:
         damaged.append(FormatError(f"{shown(path)} has no image"))
     if entries is not None:
-        damaged += _list_differences(found, entries, wanted)
+        damaged += _differences_from_list(found, entries, wanted)
     if os.path.exists(f"{name}.idx"):
-        damaged += _index_differences(found, f"{name}.idx")
+        damaged += _differences_from_index(found, f"{name}.idx")
 
 
-def _list_differences(found, entries, name):
+def _differences_from_list(found, entries, name):
     """Return errors for records missing in a list, and entries without a record."""
     numbers = Counter(header.id for header in found.values())
     several = [number for number, times in numbers.items() if times > 1]
@@ -118,7 +118,7 @@ def _has_same_label(label, wanted):
     return np.array_equal(label, wanted) or np.array_equal(label, wanted[:1])
 
 
-def _index_differences(found, name):
+def _differences_from_index(found, name):
     """Return errors for records missing in an index, and entries without a record."""
     offsets = set(read_index(name, str).values())
     for what, which in (

@@ -34,7 +34,7 @@ def input_layers(node):
     ]
 
 
-def side_input_ids(order):
+def weight_and_label_ids(order):
     """Return the ids of variables that are only weights, labels or states."""
     shown = {id(source) for node in order if node.op for source, _ in input_layers(node)}
     return {id(node) for node in order if node.op is None and id(node) not in shown}

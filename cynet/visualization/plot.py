@@ -12,7 +12,7 @@ from ..base.files import file_name
 from ..base.guard import guarded
 from ..symbol.node import topological_order
 from .drawing import Drawing
-from .layers import infer_checked_shapes, side_input_ids
+from .layers import infer_checked_shapes, weight_and_label_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,7 +112,7 @@ def plot_network(
         **(node_attrs or {}),
     }
     order = topological_order(symbol.entries)
-    aside = side_input_ids(order)
+    aside = weight_and_label_ids(order)
     labels = {
         id(source)
         for node in order

@@ -9,7 +9,7 @@ from ..base.errors import ArgumentError
 from ..base.guard import guarded
 from ..operator import get_operator
 from ..symbol.node import fixed_arguments, topological_order
-from .layers import WEIGHTS, infer_checked_shapes, input_layers, side_input_ids
+from .layers import WEIGHTS, infer_checked_shapes, input_layers, weight_and_label_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,7 +62,7 @@ def print_summary(
     if len(ends) != 4:
         raise ArgumentError(f"positions must have 4 items, got {len(ends)}")
     order = topological_order(symbol.entries)
-    aside = side_input_ids(order)
+    aside = weight_and_label_ids(order)
     counted = set()
     frozen_names = _frozen_names(symbol, order, fixed_param_names)
     total = frozen = 0

@@ -8,15 +8,15 @@ namespace cynet_emulator {
 template <size_t size>
 struct WordOfSize;
 template <>
-struct WordOfSize<2> {
+struct WordOfSize<2> {  // integer of 2 bytes
   typedef uint16_t type;
 };
 template <>
-struct WordOfSize<4> {
+struct WordOfSize<4> {  // integer of 4 bytes
   typedef uint32_t type;
 };
 template <>
-struct WordOfSize<8> {
+struct WordOfSize<8> {  // integer of 8 bytes
   typedef uint64_t type;
 };
 
@@ -43,9 +43,9 @@ __attribute__((always_inline)) inline T atomic_change(T* p, Change change) {
     return cynet_emulator::atomic_change(p, [=](T x) -> T { return expression; }); \
   }
 // Each has the types that CUDA has, so that code that compiles here compiles for a GPU.
-#define CYNET_4_INTEGERS(M) M(int) M(unsigned) M(long long) M(unsigned long long)
-#define CYNET_3_INTEGERS(M) M(int) M(unsigned) M(unsigned long long)
-#define CYNET_2_INTEGERS(M) M(int) M(unsigned)
+#define CYNET_4_INTEGERS(M) M(int) M(unsigned) M(long long) M(unsigned long long)  // applies M
+#define CYNET_3_INTEGERS(M) M(int) M(unsigned) M(unsigned long long)  // applies M to types
+#define CYNET_2_INTEGERS(M) M(int) M(unsigned)  // applies M to types
 
 #define CYNET_ATOMIC_ADD(T) CYNET_ATOMIC(T, atomicAdd, x + v)
 CYNET_3_INTEGERS(CYNET_ATOMIC_ADD)

@@ -12,7 +12,7 @@
 namespace cynet_emulator {
 
 // A record of a global variable that the compiler registers (the layout is the compiler's).
-struct GlobalRecord {
+struct GlobalRecord {  // a global variable, as AddressSanitizer registers it
   uintptr_t begin, size, size_with_red_zone;
   const char* name;
   const char* module;
@@ -20,7 +20,7 @@ struct GlobalRecord {
   void* location;
   uintptr_t odr;
 };
-struct GlobalRecords {
+struct GlobalRecords {  // globals of one module
   GlobalRecord* list;
   size_t count;
 };
@@ -29,7 +29,7 @@ static GlobalRecords globals[kMaxGlobals];
 static int global_lists = 0;
 
 // An array argument: [begin, end) in the copy that the kernel gets.
-struct ArgumentRange {
+struct ArgumentRange {  // memory of an array argument
   uintptr_t begin, end;
   int argument;
 };
@@ -102,13 +102,13 @@ CYNET_UNCHECKED static void check(uintptr_t at, size_t size, bool write, void* c
   report_bad_access(at, size, write, caller, begin, bytes, argument, "dynamic shared memory");
 }
 
-struct SourceLocation {
+struct SourceLocation {  // as UBSan has it
   const char* file;
   uint32_t line, column;
 };
-struct IndexData {
+struct IndexData {  // UBSan's report of a bad index
   SourceLocation where;
-  struct TypeDescriptor {
+  struct TypeDescriptor {  // UBSan's type of an array or index
     uint16_t kind, info;
     char name[1];
   }* array;
@@ -145,7 +145,7 @@ CYNET_ACCESSES(8)
 CYNET_ACCESSES(16)
 #undef CYNET_ACCESS
 #undef CYNET_ACCESSES
-#define CYNET_HIDDEN __attribute__((visibility("hidden"))) CYNET_UNCHECKED
+#define CYNET_HIDDEN __attribute__((visibility("hidden"))) CYNET_UNCHECKED  // for sanitizers
 CYNET_HIDDEN void __asan_loadN_noabort(void* at, long size) {
   cynet_emulator::check(reinterpret_cast<uintptr_t>(at), size, false, __builtin_return_address(0));
 }

@@ -22,7 +22,7 @@ static const int fault_signals[kFaults] = {SIGSEGV, SIGBUS, SIGFPE};
 static struct sigaction actions_before[kFaults];
 
 // Reads the kernel's instruction and stack addresses; 0 if the system does not report them.
-static void read_context(const void* context, uintptr_t* instruction, uintptr_t* stack) {
+static void read_fault_addresses(const void* context, uintptr_t* instruction, uintptr_t* stack) {
   const ucontext_t* found = static_cast<const ucontext_t*>(context);
 #if defined(__linux__) && defined(__x86_64__)
   *instruction = static_cast<uintptr_t>(found->uc_mcontext.gregs[REG_RIP]);
@@ -36,7 +36,7 @@ static void read_context(const void* context, uintptr_t* instruction, uintptr_t*
 #endif
 }
 
-static void on_fault(int number, siginfo_t* info, void* context) {
+static void handle_fault_signal(int number, siginfo_t* info, void* context) {
   const bool was_checking = checking;
   set_checking(false);
   int i = 0;
@@ -60,7 +60,7 @@ static void on_fault(int number, siginfo_t* info, void* context) {
   Failure* failure = block->failure;
   if (!known) failure->thread[0] = ~0u;
   uintptr_t at, stack;
-  read_context(context, &at, &stack);
+  read_fault_addresses(context, &at, &stack);
   const uintptr_t begin = reinterpret_cast<uintptr_t>(__ehdr_start);
   // the address behind the instruction, as of a caller
   if (at >= begin && at < reinterpret_cast<uintptr_t>(_end)) failure->caller = at - begin + 1;
@@ -75,16 +75,16 @@ static void on_fault(int number, siginfo_t* info, void* context) {
   stop();
 }
 
-static void install_handlers() {
+static void install_fault_handlers() {
   struct sigaction action;
   memset(&action, 0, sizeof(action));
-  action.sa_sigaction = on_fault;
+  action.sa_sigaction = handle_fault_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;  // never returns, so must not block
   for (int i = 0; i < kFaults; ++i) sigaction(fault_signals[i], &action, &actions_before[i]);
 }
 
 // The stack of the signal handler when the kernel's own stack is full: each system thread has one.
-struct SignalStack {
+struct SignalStack {  // for the signal handler
   void* memory = nullptr;
   SignalStack() {
     stack_t found;
@@ -111,7 +111,7 @@ struct SignalStack {
 // Called on each system thread before it runs blocks.
 static inline void catch_faults() {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, install_handlers);
+  pthread_once(&once, install_fault_handlers);
   static thread_local SignalStack own;
   (void)&own;
 }

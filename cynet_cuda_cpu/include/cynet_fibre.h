@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #if !defined(__x86_64__) && !defined(CYNET_UCONTEXT)
-#define CYNET_UCONTEXT
+#define CYNET_UCONTEXT  // fibres by ucontext.h
 #endif
 
 #ifdef CYNET_UCONTEXT
@@ -36,7 +36,7 @@ namespace cynet_emulator {
 // larger than half of it does not compile.
 enum { kStackBytes = 256 << 10, kGuardBytes = 16 << 10 };
 
-struct Fibre {
+struct Fibre {  // a stack that runs threads of a CUDA block
   char* stack;  // the lowest page is a guard
   Fibre* next;  // next fibre in the list of free fibres
   int thread;   // the thread of the block that runs on it

@@ -8,7 +8,7 @@ namespace cynet_emulator {
 // Codes of a kernel's arguments: a pointer has 'p' and the code of its elements, a value 's' and
 // the code of its type.
 template <typename T>
-struct TypeCode {
+struct TypeCode {  // type character of T
   static constexpr char value = 'v';
 };
 #define CYNET_TYPE_CODE(T, code)        \
@@ -33,17 +33,17 @@ CYNET_TYPE_CODE(long long, 'q')
 CYNET_TYPE_CODE(unsigned long long, 'Q')
 #undef CYNET_TYPE_CODE
 
-struct ParamInfo {
+struct ParamInfo {  // kind and type of a kernel parameter
   char kind, code;
   uint16_t size;
 };
 
 template <typename T>
-struct DescribeParameter {
+struct DescribeParameter {  // makes the ParamInfo of T
   static constexpr ParamInfo value = {'s', TypeCode<T>::value, sizeof(T)};
 };
 template <typename T>
-struct DescribeParameter<T*> {
+struct DescribeParameter<T*> {  // of a pointer
   static constexpr ParamInfo value = {'p', TypeCode<std::remove_cv_t<T>>::value, sizeof(void*)};
 };
 
@@ -53,21 +53,21 @@ static __thread char* dynamic_shared = nullptr;
 template <auto K>
 struct KernelCaller;
 template <typename... A, void (*K)(A...)>
-struct KernelCaller<K> {
+struct KernelCaller<K> {  // calls kernel K with unpacked arguments
   static constexpr int count = sizeof...(A);
   static constexpr ParamInfo parameters[sizeof...(A) + 1] = {DescribeParameter<A>::value..., {}};
 
-  static void run(A... values) {
+  static void run(A... values) {  // calls K with checks on
     set_checking(true);
     K(values...);
     set_checking(false);
   }
   template <size_t... I>
-  static void unpack_run(void** values, std::index_sequence<I...>) {
+  static void run_unpacked(void** values, std::index_sequence<I...>) {
     run(*static_cast<A*>(values[I])...);
   }
   // Runs a kernel for one thread.
-  static void run_thread(void** values) { unpack_run(values, std::index_sequence_for<A...>()); }
+  static void run_thread(void** values) { run_unpacked(values, std::index_sequence_for<A...>()); }
 
   // Runs a kernel for all threads of a block that does not synchronise.
   static void run_kernel_loop(A... values) {
@@ -82,13 +82,13 @@ struct KernelCaller<K> {
       }
   }
   template <size_t... I>
-  static void unpack_loop(void** values, std::index_sequence<I...>) {
+  static void loop_unpacked(void** values, std::index_sequence<I...>) {
     run_kernel_loop(*static_cast<A*>(values[I])...);
   }
-  static void run_threads(void** values) { unpack_loop(values, std::index_sequence_for<A...>()); }
+  static void run_threads(void** values) { loop_unpacked(values, std::index_sequence_for<A...>()); }
 };
 
-struct Entry {
+struct Entry {  // a kernel in the table of a module
   const char* name;
   void (*run_thread)(void**);  // NULL: the kernel does not synchronise
   void (*run_threads)(void**);   // runs all threads; NULL: `run_thread` does
@@ -97,7 +97,7 @@ struct Entry {
 };
 
 // The arguments of a launch; `bytes` has the size of each array argument, -1 for values.
-struct Launch {
+struct Launch {  // arguments of a launch
   void** values;
   const int64_t* bytes;
   uint32_t grid[3];
@@ -183,11 +183,11 @@ static bool run_grid(const Entry& entry, const Launch& launch, void** values, in
 #if CYNET_CHECKED
 // The kernel works on copies of its arrays with space around them; arrays that share memory share
 // it in the copy, too. What it wrote is copied back when it succeeded.
-static bool run_on_copies(const Entry& entry, const Launch& launch) {
+static bool run_on_copies(const Entry& entry, const Launch& launch) {  // copies arrays
   static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&one_launch);
   enum { kSpace = 4096 };
-  struct Span {
+  struct Span {  // an array argument and its copy
     uintptr_t begin, end;
     char* copy;
   };
@@ -262,8 +262,8 @@ constexpr auto kernel_address(void (*kernel)(A...)) -> void (*)(A...) {
   return kernel;
 }
 template <bool waits, auto K>
-constexpr Entry make_entry(const char* name) {
-  using Own = KernelCaller<K>;
+constexpr Entry make_kernel_entry(const char* name) {
+  using Own = KernelCaller<K>;  // short name
   if constexpr (waits || CYNET_CHECKED)  // a kernel is compiled in one way only
     return {name, Own::run_thread, nullptr, Own::count, Own::parameters};
   else return {name, nullptr, Own::run_threads, Own::count, Own::parameters};
@@ -272,12 +272,12 @@ constexpr Entry make_entry(const char* name) {
 
 // A row of the table; S: whether the kernel synchronises.
 #define CYNET_KERNEL(S, name, ...) \
-  ::cynet_emulator::make_entry<S, ::cynet_emulator::kernel_address(&__VA_ARGS__)>(name)
+  ::cynet_emulator::make_kernel_entry<S, ::cynet_emulator::kernel_address(&__VA_ARGS__)>(name)
 
 // The check that follows each declaration of shared arrays, given their sizes.
 namespace cynet_emulator {
 template <typename... S>
-constexpr size_t total_bytes(S... sizes) {
+constexpr size_t total_bytes(S... sizes) {  // sum of sizes
   return (static_cast<size_t>(0) + ... + sizes);
 }
 }  // namespace cynet_emulator

@@ -12,7 +12,7 @@
 
 namespace cynet_emulator {
 
-enum FailureKind {
+enum FailureKind {  // why a launch failed
   kNone,
   kBarrierDivergence,  // threads of a block wait at different barriers, or some have left
   kDeadlock,  // no thread can go on: each waits for others
@@ -26,7 +26,7 @@ enum FailureKind {
   kFault,  // the processor refused the instruction (cynet_faults.h)
 };
 
-struct Failure {
+struct Failure {  // error of a launch
   int32_t kind;
   int32_t line;  // line of the user's source; 0: see `caller`
   uint32_t block[3];
@@ -40,10 +40,10 @@ struct Failure {
   char text[244];
 };
 
-enum ThreadState { kNotBegun, kRuns, kAtBarrier, kInWarp, kLeft };
+enum ThreadState { kNotBegun, kRuns, kAtBarrier, kInWarp, kLeft };  // of a Thread
 enum WarpKind { kSyncWarp, kShuffle, kVote, kMatch, kSum, kLeast, kMax, kAnd, kOr, kXor };
 
-struct Thread {
+struct Thread {  // one CUDA thread
   Fibre* fibre;
   int state;
   int line;  // source line where the thread waits
@@ -59,7 +59,7 @@ static const unsigned kAllLanes = 0xffffffffu;  // mask of a whole warp
 // True while the thread runs the kernel's own code. Volatile, since the checks that the compiler
 // inserts at accesses read it.
 static volatile __thread bool checking = false;
-static inline void set_checking(bool now) {
+static inline void set_checking(bool now) {  // checks memory accesses from now on, or not
 #if CYNET_CHECKED
   __asm__ volatile("" ::: "memory");
   checking = now;
@@ -69,7 +69,7 @@ static inline void set_checking(bool now) {
 #endif
 }
 
-struct Block {
+struct Block {  // a CUDA block that runs here
   Thread* threads;
   int* ready;  // ring of threads that may go on
   int count, next, left, waiting;
@@ -129,13 +129,13 @@ __attribute__((noreturn, noinline)) static void fail(int kind, int line, const c
 }
 
 // Suspends the running thread until it is made ready.
-static void suspend_thread() {
+static void suspend_thread() {  // lets other threads run
   Fibre* self = block->running;
   leave_fibre(self, &block->home);
   set_thread_index(self->thread);
 }
 
-static inline void make_ready(int t) {
+static inline void make_thread_ready(int t) {  // puts thread t into the ring
   block->threads[t].state = kRuns;
   int place = block->first + block->pending++;
   if (place >= block->count) place -= block->count;
@@ -172,7 +172,7 @@ static bool release_barrier(int self) {
   for (int t = 0; t < b->count; ++t)
     if (b->threads[t].state == kAtBarrier) {
       if (t == self) b->threads[t].state = kRuns;
-      else make_ready(t);
+      else make_thread_ready(t);
     }
   return true;
 }
@@ -207,7 +207,7 @@ static uint64_t combine_lanes(const Thread& a, uint64_t x, uint64_t y) {
 }
 
 // Completes a function of the warp that begins at thread `base` if all in the mask have called it.
-static bool complete_warp(int base, unsigned mask, int kind, int self) {
+static bool complete_warp_function(int base, unsigned mask, int kind, int self) {
   Thread* warp = block->threads + base;
   unsigned present = 0;
   for (int l = 31; l >= 0; --l) {  // the last lane mostly comes last
@@ -248,7 +248,7 @@ static bool complete_warp(int base, unsigned mask, int kind, int self) {
   for (int l = 0; l < 32; ++l) {
     if (!(present >> l & 1)) continue;
     if (base + l == self) warp[l].state = kRuns;
-    else make_ready(base + l);
+    else make_thread_ready(base + l);
   }
   return true;
 }
@@ -268,19 +268,19 @@ static uint64_t warp_function(int line, unsigned mask, int kind, uint64_t value,
   own.state = kInWarp;
   own.line = line, own.mask = mask, own.kind = kind, own.value = value, own.source = source;
   own.is_signed = is_signed;
-  if (!complete_warp(base, mask, kind, self)) suspend_thread();
+  if (!complete_warp_function(base, mask, kind, self)) suspend_thread();
   const uint64_t answer = own.result;
   set_checking(true);
   return answer;
 }
 
 // Thread t has left the kernel: completes warp functions that waited only for it.
-static void leave_warp(int t) {
+static void leave_warp_functions(int t) {
   const int base = t & ~31;
   for (int l = 0; l < 32 && base + l < block->count; ++l) {
     Thread& other = block->threads[base + l];
     if (other.state == kInWarp && (other.mask >> (t & 31) & 1))
-      complete_warp(base, other.mask, other.kind, -1);
+      complete_warp_function(base, other.mask, other.kind, -1);
   }
 }
 
@@ -299,7 +299,7 @@ static void fibre_main() {
       b->body(b->arguments);
       b->threads[t].state = kLeft;
       ++b->left;
-      leave_warp(t);
+      leave_warp_functions(t);
     }
     self->next = b->free_fibres;
     b->free_fibres = self;
@@ -313,7 +313,7 @@ static const char* const kWarpNames[] = {
     "__reduce_max_sync", "__reduce_and_sync", "__reduce_or_sync",
     "__reduce_xor_sync"};
 
-static void note_deadlock(Block* b) {
+static void note_deadlock(Block* b) {  // records the failure
   int t = 0;
   while (b->threads[t].state != kInWarp) ++t;
   const Thread& waits = b->threads[t];
@@ -324,7 +324,7 @@ static void note_deadlock(Block* b) {
 
 // The stacks that a system thread caches between launches.
 enum { kMaxCachedFibres = 256 };
-struct FibreCache {
+struct FibreCache {  // unused fibres of a system thread
   Fibre* first = nullptr;
   int count = 0;
   ~FibreCache() {
@@ -337,7 +337,7 @@ struct FibreCache {
 };
 static thread_local FibreCache fibre_cache;
 
-static Fibre* take_fibre(Block* b) {
+static Fibre* take_fibre(Block* b) {  // from a cache, or new
   Fibre* fibre = b->free_fibres;
   if (fibre) {
     b->free_fibres = fibre->next;

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cynet.launch.sweep import _used_paths
+from cynet.launch.sweep import _find_open_paths
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAMS = Path(__file__).parent / "programs"
@@ -74,7 +74,7 @@ class Memory:
 
     def left(self):
         """What jobs have left, and no process uses."""
-        used = _used_paths()
+        used = _find_open_paths()
         names = [name for name in self._names() if name not in self._others]
         return [name for name in names if f"/dev/shm/{name}" not in used]
 

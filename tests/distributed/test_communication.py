@@ -613,7 +613,7 @@ def test_an_error_for_one_more_place():
 def test_marks_of_terms():
     one = Request("sum of 'w' (1,) int8")
     assert one.mark == hash_text(one.what) and one.description == one.what and one.terms == ""
-    other = Request(one.what).add_terms("lr=1; wd=0")
+    other = Request(one.what).add_settings("lr=1; wd=0")
     assert other.mark == one.mark ^ hash_text("lr=1; wd=0") and other.terms == "lr=1; wd=0"
     assert other.description == f"lr=1; wd=0\n{one.what}"
     with pytest.raises(KeyError, match="3"):

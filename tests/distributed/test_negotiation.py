@@ -73,6 +73,6 @@ def test_texts_of_the_largest_length():
 def test_marks_tell_texts_and_terms_apart():
     texts = ["sum of 'a' (1,) int8", "sum of 'a' (1,) uint8", "sum of 'b' (1,) int8"]
     marks = [Request(each).mark for each in texts]
-    marks += [Request(texts[0]).add_terms(terms).mark for terms in ("lr=1", "lr=2")]
+    marks += [Request(texts[0]).add_settings(terms).mark for terms in ("lr=1", "lr=2")]
     assert len({*marks}) == 5 and all(0 <= each < 1 << 62 for each in marks)
-    assert Request(texts[0]).add_terms("lr=1").mark == marks[3]
+    assert Request(texts[0]).add_settings("lr=1").mark == marks[3]

@@ -197,7 +197,7 @@ def test_figures_votes_and_states_of_ranks(monkeypatch, tmp_path):
         assert path.exists() == (rank == 0)
         for _ in range(4):
             world.count_step()
-        (text,) = ranks.end_log_lines(0.5)
+        (text,) = ranks.log_lines_at_end(0.5)
         assert text.startswith("fit: a step took 125.00 ms on rank 0; for ")
 
     run(monkeypatch, SIZE, everything)

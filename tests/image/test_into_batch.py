@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cynet.image.into_batch import put_clipped, put_normalized, writable_view
+from cynet.image.into_batch import clip_pixels, normalize_into, writable_view
 
 import cynet as mx
 
@@ -25,13 +25,13 @@ def test_values(channels, mirrored, seed):
             turned = (image[:, ::-1] if mirrored else image).transpose(2, 0, 1)
             mean, factor = rng.normal(size=(2, channels)).astype(np.float32)
             out = np.full(turned.shape, np.nan, np.float32)
-            put_normalized(image, mirrored, mean, factor, out)
+            normalize_into(image, mirrored, mean, factor, out)
             wanted = turned.astype(np.float32)
             wanted = (wanted - mean[:, None, None]) * factor[:, None, None]
             assert np.array_equal(out, wanted)
             for most in (255, 127):
                 plain = np.zeros(turned.shape, np.uint8)
-                put_clipped(image, mirrored, most, plain)
+                clip_pixels(image, mirrored, most, plain)
                 assert np.array_equal(plain, np.minimum(turned, most))
 
 
@@ -40,13 +40,13 @@ def test_refused():
     out = np.zeros((3, 4, 5), np.float32)
     for bad in (image[:, :4], image[:3], image[:, :, :2], image[:, ::2], np.zeros((4, 5, 2), "u1")):
         with pytest.raises(mx.errors.ShapeError, match="does not fill"):
-            put_normalized(bad, False, numbers, numbers, out)
+            normalize_into(bad, False, numbers, numbers, out)
         with pytest.raises(mx.errors.ShapeError, match="does not fill"):
-            put_clipped(bad, False, 255, np.zeros(out.shape, np.uint8))
+            clip_pixels(bad, False, 255, np.zeros(out.shape, np.uint8))
     with pytest.raises(mx.errors.ShapeError, match="side by side"):
-        put_normalized(np.zeros((3, 4, 5), "u1").transpose(1, 2, 0), False, numbers, numbers, out)
+        normalize_into(np.zeros((3, 4, 5), "u1").transpose(1, 2, 0), False, numbers, numbers, out)
     with pytest.raises(mx.errors.ShapeError, match="one number for each of 3"):
-        put_normalized(image, False, numbers[:1], numbers, out)
+        normalize_into(image, False, numbers[:1], numbers, out)
     with pytest.raises(ValueError, match="float32, uint8 or int8"):
         writable_view(mx.nd.zeros((1, 1, 1, 1), dtype="float64"))
 

@@ -28,7 +28,7 @@ from cynet.image.rotate import check_angle_limits
 from cynet.image.source import (
     FileSource,
     RecordSource,
-    list_entries,
+    parse_image_list,
     part_range,
     read_list_file,
     record_files,
@@ -293,7 +293,7 @@ def test_list_files(tmp_path):
 
 
 def test_lists_in_memory(tmp_path):
-    found = list_entries([[1, "a"], [[1, 2], "b"], [1, 2, 3, tmp_path / "c"]])
+    found = parse_image_list([[1, "a"], [[1, 2], "b"], [1, 2, 3, tmp_path / "c"]])
     assert [(v.tolist(), p) for v, p in found] == [
         ([1], "a"),
         ([1, 2], "b"),
@@ -301,7 +301,7 @@ def test_lists_in_memory(tmp_path):
     ]
     for wrong in (["a"], [1, 2], ["a", 1], []):
         with pytest.raises(ArgumentTypeError, match=r"imglist has items \[label, path\], got"):
-            list_entries([wrong])
+            parse_image_list([wrong])
     for root, wanted in ((None, "x"), ("", "x"), ("r", "r/x"), (tmp_path, f"{tmp_path}/x")):
         assert FileSource([(0, "x")], root).path(0) == wanted
 

@@ -3,7 +3,7 @@
 import pytest
 
 from cynet.base.errors import FileError
-from cynet.io.fetch import fetch_bytes, fetch_first
+from cynet.io.fetch import fetch_bytes, fetch_first_valid
 from tests.web import serving
 
 
@@ -57,7 +57,7 @@ def test_the_first_that_fits():
     }
     with serving(answers) as (url, asked):
         urls = [url + path for path in ("/a", "/b", "/c")]
-        assert fetch_first(urls, lambda content: content == b"right") == b"right"
+        assert fetch_first_valid(urls, lambda content: content == b"right") == b"right"
         assert asked == ["/a", "/a", "/b", "/b"]
         with pytest.raises(FileError, match="/c: wrong checksum"):
-            fetch_first(urls[2:], lambda content: False)
+            fetch_first_valid(urls[2:], lambda content: False)

@@ -146,7 +146,7 @@ def test_damaged_parts_of_ranks(content):
     with pytest.raises(FormatError, match="a.state: the part of a rank is damaged"):
         training_file.read_training_part(whole, "a.state")
     good = training_file.bytes_array(
-        training_file.training_bytes({"a": 1}, {"x": mx.nd.ones(2)}, "w")
+        training_file.training_blob({"a": 1}, {"x": mx.nd.ones(2)}, "w")
     )
     meta, found = training_file.read_training_part(good, "a.state")
     assert meta["a"] == 1 and found["x"].asnumpy().tolist() == [1, 1]
@@ -258,7 +258,7 @@ def test_the_first_error_is_told(monkeypatch):
 
     monkeypatch.setattr(fetch, "fetch_bytes", fetched)
     with pytest.raises(FileError, match="one"):
-        fetch.fetch_first(["a", "b"], bool)
+        fetch.fetch_first_valid(["a", "b"], bool)
     assert not any(errors.values())
 
 

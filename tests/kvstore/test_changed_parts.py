@@ -66,7 +66,7 @@ def test_requests_are_few_and_large_ones_go_in_pieces(monkeypatch):
             for key in list(rows)[:-1]
         }
         parts = ChangedParts(rows, {**bounds, "large": [(0, half), (half, N)]}, world.rank)
-        requests = [each.request(0) for each in parts.gathered]
+        requests = [each.make_request(0) for each in parts.gathered]
         pieces = -(-(N - half) // (module._MPI_PIECE_BYTES // 4 // 2))
         assert [len(each.starts) for each in requests] == [1, pieces]
         assert [len(each.mine) for each in parts.gathered] == [10, 0]

@@ -335,13 +335,13 @@ def test_buckets_are_kept_of_the_last_calls(monkeypatch):
         for i in range(dist._MAX_CACHED_CALLS + 4):
             kv.sum_up(i, mx.nd.ones(1)) if i else kv._calls.clear()
             kv._key_type = None
-        first = kv._buckets_for("sum", kv._bucket_rows({4: [mx.nd.ones(1)]}), 0)
+        first = kv._buckets_for("sum", kv._array_specs({4: [mx.nd.ones(1)]}), 0)
         assert [key[1][0][0] for key in kv._calls] == [*range(5, dist._MAX_CACHED_CALLS + 4), 4]
         assert len(kv._calls) == dist._MAX_CACHED_CALLS
-        assert kv._buckets_for("sum", kv._bucket_rows({4: [mx.nd.ones(1)]}), 0) is first
-        assert kv._buckets_for("sum", kv._bucket_rows({4: [mx.nd.ones(1)]}), 1) is not first
-        assert kv._buckets_for("sum", kv._bucket_rows({4: [mx.nd.ones(1)]}), 0, keep=False) is first
-        assert kv._buckets_for("sum", kv._bucket_rows({4: [mx.nd.ones(1)]}), 0) is not first
+        assert kv._buckets_for("sum", kv._array_specs({4: [mx.nd.ones(1)]}), 0) is first
+        assert kv._buckets_for("sum", kv._array_specs({4: [mx.nd.ones(1)]}), 1) is not first
+        assert kv._buckets_for("sum", kv._array_specs({4: [mx.nd.ones(1)]}), 0, keep=False) is first
+        assert kv._buckets_for("sum", kv._array_specs({4: [mx.nd.ones(1)]}), 0) is not first
 
     run(monkeypatch, 2, everything)
 

@@ -365,7 +365,7 @@ def test_only_what_is_of_this_user_and_younger_is_swept(places, monkeypatch):
 
 
 def test_sweeping_nothing_looks_at_no_process(places, monkeypatch):
-    monkeypatch.setattr("cynet.launch.sweep._used_paths", lambda: 1 / 0)
+    monkeypatch.setattr("cynet.launch.sweep._find_open_paths", lambda: 1 / 0)
     assert remove_files(0, str(places[0])) == []
 
 

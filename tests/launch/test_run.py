@@ -91,4 +91,4 @@ def test_what_ranks_have_told(tmp_path):
     (tmp_path / "4.json.new").write_text(json.dumps(row(4)))
     (tmp_path / "5.json").write_text('{"rank": 5,')  # half written
     (tmp_path / "6.json").write_text("[" * 100_000)
-    assert [each["rank"] for each in running._rank_reports()] == [1, 2, 0]
+    assert [each["rank"] for each in running._read_rank_reports()] == [1, 2, 0]

@@ -38,7 +38,7 @@ def ranks_in(world):
 def test_what_is_said_at_the_end(world):
     ranks = ranks_in(world)
     world.times = (14, 1.5, 2.25)  # 10 steps: 0.5 s of moving, 0.25 s of waiting
-    assert ranks.end_log_lines(2.0) == [
+    assert ranks.log_lines_at_end(2.0) == [
         "fit: a step took 200.00 ms on rank 0; for 50.00 ms of it data moved between ranks, beside"
         " the computation, and for 25.00 ms ranks waited for one another"
     ]
@@ -46,21 +46,21 @@ def test_what_is_said_at_the_end(world):
     assert [
         part
         for part in ("step took 7.00 ms", "for 0.00 ms of it")
-        if part in ranks.end_log_lines(7e-3)[0]
+        if part in ranks.log_lines_at_end(7e-3)[0]
     ] == ["step took 7.00 ms", "for 0.00 ms of it"]
 
 
 def test_no_steps_have_no_figures(world):
-    assert ranks_in(world).end_log_lines(3.0) == []
-    assert SingleProcess().end_log_lines(3.0) == []
+    assert ranks_in(world).log_lines_at_end(3.0) == []
+    assert SingleProcess().log_lines_at_end(3.0) == []
 
 
 def test_what_is_said_at_the_start(world):
-    assert ranks_in(world).start_log_lines(8) == [
+    assert ranks_in(world).log_lines_at_start(8) == [
         "fit: 3 ranks with batches of 8: 24 examples a step; gradients are summed over the ranks"
         " and divided by 24, the learning rate is taken as it is given"
     ]
-    assert SingleProcess().start_log_lines(8) == []
+    assert SingleProcess().log_lines_at_start(8) == []
 
 
 def test_totals(world):

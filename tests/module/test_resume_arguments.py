@@ -8,7 +8,7 @@ import pytest
 import cynet as mx
 from cynet.module.resume import _EXCLUDED_SETTINGS, apply_settings, training_settings
 from cynet.optimizer.base import OPTIMIZERS
-from cynet.optimizer.settings import accepted_settings
+from cynet.optimizer.settings import accepted_setting_names
 
 OTHER = {  # values that differ from every default
     "rescale_grad": 0.7,
@@ -70,7 +70,7 @@ CASES = [
     (name, argument)
     for name in sorted({each.__name__.lower() for each in OPTIMIZERS.table.values()})
     if name in OPTIMIZERS and OPTIMIZERS.get(name).__module__.startswith("cynet.")
-    for argument in accepted_settings(OPTIMIZERS.get(name))
+    for argument in accepted_setting_names(OPTIMIZERS.get(name))
     if argument not in _EXCLUDED_SETTINGS
 ]
 

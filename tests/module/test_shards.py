@@ -199,7 +199,7 @@ def test_buckets(split, monkeypatch):
                 batch.provide_data, batch.provide_label = shapes
                 module.train_step(batch)
             module.gather_states()
-            states = module._full_updater("test").states
+            states = module._updater_to_save("test").states
             return weights_of(module), sum(a.size for s in states.values() for a in arrays_of(s))
 
         return run(monkeypatch, 2, everything)

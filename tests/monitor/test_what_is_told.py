@@ -229,7 +229,7 @@ def off():
 def test_flags(name, bad):
     with pytest.raises(TypeError, match=f"debug_nans: {name} must be"):
         mx.debug_nans(**{name: bad})
-    assert not nans._is_check_on()
+    assert not nans._is_nan_check_on()
 
 
 def test_switches_within_one_another():

@@ -1,7 +1,7 @@
 """Runs one operator on NumPy arrays, for tests."""
 
 import numpy as np
-from cynet.operator._testing import prepare, run_backward, run_forward
+from cynet.operator._testing import prepare_op, run_backward, run_forward
 
 from cynet.base.dtype import name_of
 from cynet.operator import get_operator
@@ -35,7 +35,7 @@ class Ready:
         self.aux = [np.array(x) for x in aux]
         shapes = [x.shape for x in self.inputs]
         types = [name_of(x.dtype) for x in self.inputs]
-        made = prepare(self.prop, shapes, types)
+        made = prepare_op(self.prop, shapes, types)
         self.operator, self.out_shapes, self.out_types, aux_shapes, aux_types = made
         if device is not None:
             self.operator = build(self.prop, shapes, types, device)
@@ -56,7 +56,7 @@ class Ready:
     def _take(self, prop):
         self.prop = prop
         shapes, types = [x.shape for x in self.inputs], [name_of(x.dtype) for x in self.inputs]
-        self.operator = prepare(self.prop, shapes, types)[0]
+        self.operator = prepare_op(self.prop, shapes, types)[0]
         self.resources = (self.prop.forward_resource(shapes), self.prop.backward_resource(shapes))
 
     def blank(self, value=np.nan):

@@ -1,7 +1,7 @@
 """Runs one Case on NumPy arrays: the arrays of a run, its forward and backward calls."""
 
 import numpy as np
-from cynet.operator._testing import prepare, run_backward, run_forward
+from cynet.operator._testing import prepare_op, run_backward, run_forward
 
 from cynet._resource import seed_device
 from cynet.base.dtype import BFLOAT16, name_of
@@ -33,7 +33,7 @@ class Run:
         self.inputs = [i.make(rng, dtype) for i in case.inputs]
         self.aux = [i.make(rng, dtype) for i in case.aux]
         self.in_shapes = [a.shape for a in self.inputs]
-        self.op, self.out_shapes, self.out_types, self.aux_shapes, self.aux_types = prepare(
+        self.op, self.out_shapes, self.out_types, self.aux_shapes, self.aux_types = prepare_op(
             self.prop, self.in_shapes, [name_of(a.dtype) for a in self.inputs]
         )
         self.n_visible = self.prop.num_visible_outputs()

@@ -111,8 +111,8 @@ def test_a_class_of_the_user():
 
 
 def test_a_request_tells_which_terms_differ():
-    one = Request("sum of 'w' (2,) float32").add_terms("optimizer=SGD; wd=0.0; num_update=1")
-    two = Request("sum of 'w' (2,) float32").add_terms("optimizer=SGD; wd=0.1; num_update=1")
+    one = Request("sum of 'w' (2,) float32").add_settings("optimizer=SGD; wd=0.0; num_update=1")
+    two = Request("sum of 'w' (2,) float32").add_settings("optimizer=SGD; wd=0.1; num_update=1")
     none = Request("sum of 'w' (2,) float32")
     assert len({one.mark, two.mark, none.mark}) == 3
     assert shorten_difference(one.description, two.description) == (
@@ -121,6 +121,6 @@ def test_a_request_tells_which_terms_differ():
     )
     none = shorten_difference(one.description, none.description)[1]
     assert none == "sum of 'w' (2,) float32 for a step with no optimizer"
-    other = Request("sum of 'v' (2,) float32").add_terms("optimizer=SGD; wd=0.1; num_update=1")
+    other = Request("sum of 'v' (2,) float32").add_settings("optimizer=SGD; wd=0.1; num_update=1")
     told = shorten_difference(one.description, other.description)
     assert told == ("sum of 'w' (2,) float32", "sum of 'v' (2,) float32")

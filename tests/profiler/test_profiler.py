@@ -409,12 +409,12 @@ def test_what_is_refused(call, kind, text):
 
 def test_memory_counters_tell_changes():
     """One event where the bytes in use change, none where they stay or are not known, one for 0."""
-    from cynet.profiler.trace_file import _record_events
+    from cynet.profiler.trace_file import _trace_events_of_record
 
     cpu, used, events = mx.cpu(0), {}, []
     for at, value in enumerate([4096, 4096, -1, 4096, 0, 0, 8192]):
         row = (99, "relu", None, "operator", False, at, at + 1, value, cpu.device_typeid, 0)
-        events += _record_events(row, 7, used)
+        events += _trace_events_of_record(row, 7, used)
     counters = [each for each in events if each.get("cat") == "memory"]
     assert [each["args"]["bytes in use"] for each in counters] == [4096, 0, 8192]
     assert [each["ts"] * 1e3 for each in counters] == pytest.approx([1, 5, 7])

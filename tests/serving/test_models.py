@@ -217,7 +217,7 @@ NO_REQUEST = {
 
 def request_of(value, rest=b""):
     """The request of a JSON value and the bytes behind it."""
-    return tensors.fill_plan(
+    return tensors.finish_request(
         tensors.read_plan(json.dumps(value).encode(), Asked()), memoryview(rest)
     )
 
@@ -420,14 +420,14 @@ def _same(protocol, parts):
 @pytest.mark.parametrize("text, length", [("0", 0), ("12", 12), ("012", 12), (None, None)])
 def test_lengths_of_json_texts(text, length):
     environ = {} if text is None else {"HTTP_INFERENCE_HEADER_CONTENT_LENGTH": text}
-    assert v2._json_length(environ, 12) == length
+    assert v2._json_text_length(environ, 12) == length
 
 
 @pytest.mark.parametrize("text", ["13", "-1", "", "1.0", "１", "9" * 30, " 1"])
 def test_lengths_that_a_body_has_not(text):
     says = f"Inference-Header-Content-Length is a number of the body's 12 bytes, got {text!r}"
     with pytest.raises(CynetError, match=f"^{re.escape(says)}$"):
-        v2._json_length({"HTTP_INFERENCE_HEADER_CONTENT_LENGTH": text}, 12)
+        v2._json_text_length({"HTTP_INFERENCE_HEADER_CONTENT_LENGTH": text}, 12)
 
 
 @pytest.mark.parametrize(

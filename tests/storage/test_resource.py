@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet._resource import next_stream, release_workspaces, seed_device, workspace_address
+from cynet._resource import next_rng_stream, release_workspaces, seed_device, workspace_address
 
 
 def streams(ctx, n=3):
-    return [next_stream(ctx) for _ in range(n)]
+    return [next_rng_stream(ctx) for _ in range(n)]
 
 
 def test_a_seed_repeats_the_streams():
@@ -68,7 +68,7 @@ def test_concurrent_draws_are_distinct():
 
     def body(mine):
         for _ in range(500):
-            mine.append(next_stream(mx.cpu()))
+            mine.append(next_rng_stream(mx.cpu()))
 
     threads = [threading.Thread(target=body, args=(mine,)) for mine in drawn]
     for thread in threads:

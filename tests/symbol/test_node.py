@@ -1,6 +1,6 @@
 """Node and topological_order."""
 
-from cynet.symbol.node import Node, auxiliary_nodes, topological_order, variable_nodes
+from cynet.symbol.node import Node, auxiliary_node_ids, topological_order, variable_nodes
 
 
 class Add:
@@ -64,5 +64,5 @@ def test_states_and_hidden_outputs():
     assert norm.num_args == 1 and norm.num_outputs == 2 and norm.num_visible_outputs == 1
     assert norm.input_names() == ["data", "moving_mean"]
     assert [norm.output_name(i) for i in range(2)] == ["norm_output", "norm_mean"]
-    assert auxiliary_nodes(topological_order([(norm, 0)])) == {id(state)}
+    assert auxiliary_node_ids(topological_order([(norm, 0)])) == {id(state)}
     assert variable_nodes([(norm, 0)]) == ([x], [state], [x, state])

@@ -90,18 +90,18 @@ static void regions(int threads, int times) {
 }
 
 static void note_control(void* arg, int part, int) {
-  static_cast<unsigned*>(arg)[part] = float_control();
+  static_cast<unsigned*>(arg)[part] = read_float_control();
 }
 
 static void controls(int threads) {  // parts round as the caller does
-  const unsigned before = float_control();
+  const unsigned before = read_float_control();
 #if defined(__x86_64__)
   set_float_control(before | 0x8040);
 #endif
   for (int i = 0; i < 100; ++i) {
     std::vector<unsigned> found(threads);
     run_parts(threads, note_control, found.data());
-    for (unsigned control : found) CHECK((control | 63) == (float_control() | 63));
+    for (unsigned control : found) CHECK((control | 63) == (read_float_control() | 63));
   }
   set_float_control(before);
 }

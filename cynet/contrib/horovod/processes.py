@@ -7,7 +7,7 @@ from typing import Any
 from ...base.compat import optional
 from ...distributed import world
 from ...profiler import dump, set_config, set_state
-from .sets import add_process_set, is_store_created, remove_all_sets, store
+from .sets import add_process_set, is_store_created, remove_all_process_sets, store
 
 
 def init(comm: Any = None, process_sets: Any = None) -> None:
@@ -43,7 +43,7 @@ def shutdown() -> None:
     >>> hvd.is_initialized()
     False
     """
-    remove_all_sets()
+    remove_all_process_sets()
 
 
 def is_initialized() -> bool:

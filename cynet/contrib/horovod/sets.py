@@ -222,7 +222,7 @@ def is_store_created() -> bool:
     return _state["store"] is not None
 
 
-def remove_all_sets() -> None:
+def remove_all_process_sets() -> None:
     """Remove all process sets and KVStores."""
     for each in [*_state["sets"].values()]:
         remove_process_set(each)

@@ -137,7 +137,7 @@ class _FakeQuantizeWeight(CustomOp):
 class _FakeQuantizeWeightProp(_FakeQuantizeBaseProp):
     def __init__(self, bits="8", tensor_wise="False"):
         super().__init__()
-        self._settings = max_level(int(bits)), tensor_wise == "True"
+        self._settings = max_weight_level(int(bits)), tensor_wise == "True"
 
     def list_arguments(self):
         return ["weight"]
@@ -152,10 +152,10 @@ class _FakeQuantizeWeightProp(_FakeQuantizeBaseProp):
         return _FakeQuantizeWeight(*self._settings)
 
 
-def max_level(bits):
+def max_weight_level(bits):
     """Return the largest integer of a quantized weight with `bits` bits.
 
-    >>> max_level(8), max_level(4)
+    >>> max_weight_level(8), max_weight_level(4)
     (127, 7)
     """
     return 2 ** (bits - 1) - 1

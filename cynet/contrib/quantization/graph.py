@@ -24,7 +24,7 @@ def make_node(prop: Any, name: str, inputs: Any, attrs: Any = None, **params: An
     return Node(entry, name, dict(attrs or {}), words, entry.prop(**params), inputs)
 
 
-class Quantizer:
+class Quantizer:  # rewrites a float graph with int8 layers
     """Rewrites a float graph into a graph with int8 layers.
 
     `params` gets the quantized weights; `keys` are the outputs of the float graph whose ranges
@@ -161,7 +161,7 @@ def _is_quantize_node(node):
     return isinstance(node.prop, QuantizeV2Property)
 
 
-def _is_layer(prop):
+def _is_int8_layer(prop):
     return prop.int8_form is not None and prop.int8_form.is_layer
 
 
@@ -177,7 +177,7 @@ def apply_calibration(heads, limits, dtype="auto"):
     for node in nodes:
         if _is_quantize_node(node) and node.attrs.get(CALIBRATION_ATTRIBUTE) in limits:
             source, index = node.inputs[0]
-            if source.op is not None and _is_layer(source.op.prop) and index == 0:
+            if source.op is not None and _is_int8_layer(source.op.prop) and index == 0:
                 wanted[id(source)] = _ordered_limits(limits[node.attrs[CALIBRATION_ATTRIBUTE]])
     new, triples, floats = {}, {}, {}
 

@@ -14,7 +14,7 @@ from ...operator.quantization.int8_form import int8_class
 from ...operator.tensor.broadcast import BroadcastProperty
 from ...operator.tensor.unary import UnaryProperty
 from ...operator.tensor.where_clip import ClipProperty
-from .fake import max_level
+from .fake import max_weight_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,7 +28,7 @@ def is_layer(node: Node) -> bool:
     return found is not None and found.int8_form.is_layer
 
 
-class Layer:
+class Layer:  # nodes of the float graph that one int8 layer replaces
     """A layer of the float graph: the nodes that one int8 layer replaces.
 
     node (Node): The convolution or FullyConnected.
@@ -80,12 +80,12 @@ class Layer:
         maximum = np.abs(weight).reshape(len(weight), -1).max(1)
         if tensor_wise:
             maximum[:] = maximum.max()
-        step = np.where(maximum > 0, maximum / max_level(bits), 1.0)
+        step = np.where(maximum > 0, maximum / max_weight_level(bits), 1.0)
         quantized = np.rint(weight / step.reshape(-1, *(1,) * (weight.ndim - 1)))
         return quantized.astype("int8"), step.astype("float32"), bias.astype("float32")
 
 
-class EntryReaders:
+class EntryReaders:  # the nodes that read each entry of a graph
     """Table of the nodes that read each entry of a graph."""
 
     def __init__(self, nodes: Iterable[Node], heads: Iterable[Entry]) -> None:

@@ -68,7 +68,7 @@ def _first_batch(calib_data):
     raise ArgumentError("calib_data has no batch")
 
 
-class _QuantizedNet:
+class _QuantizedNet:  # a traced network with the settings for its quantization
     """A traced network with the settings for its quantization."""
 
     def __init__(self, symbol, params, names, mode, dtype, granularity, ctx, logger):
@@ -140,16 +140,16 @@ def _choose_float_layers(net, batches, excluded, operators, tolerance, logger):
         and node.op.name not in (operators or ())
     ]
 
-    def error_with(float_layers):
+    def error_with_float(float_layers):
         return _relative_error(
             net.compute_outputs(*net.quantize(excluded | float_layers, operators), batches), wanted
         )
 
     float_layers: set[str] = set()
-    found = error_with(float_layers)
+    found = error_with_float(float_layers)
     if found <= tolerance:
         return float_layers, found
-    alone = {name: error_with({*all_of} - {name}) for name in all_of}
+    alone = {name: error_with_float({*all_of} - {name}) for name in all_of}
     worst = sorted(all_of, key=lambda name: -alone[name])
     for name in worst:
         if logger is not None:
@@ -157,12 +157,12 @@ def _choose_float_layers(net, batches, excluded, operators, tolerance, logger):
     low, high = 0, len(worst)  # bounds of the number of float layers
     while high - low > 1:
         middle = (low + high) // 2
-        if error_with(set(worst[:middle])) <= tolerance:
+        if error_with_float(set(worst[:middle])) <= tolerance:
             high = middle
         else:
             low = middle
     float_layers = set(worst[:high])
-    return float_layers, error_with(float_layers)
+    return float_layers, error_with_float(float_layers)
 
 
 def quantize_net_v2(
@@ -311,7 +311,7 @@ def _can_be_read_twice(calib_data):
 def _input_count_range(network):
     """Return the smallest and the largest number of arrays that a network takes."""
     if network._in_format is not None:
-        count = _count_arrays(network._in_format)
+        count = _count_input_arrays(network._in_format)
         return count, count
     plain = getattr(network.hybrid_forward, "is_undefined", False)
     parameters = inspect.signature(network.forward if plain else network.hybrid_forward).parameters
@@ -330,10 +330,10 @@ def _input_count_range(network):
     return least, maximum
 
 
-def _count_arrays(form):
+def _count_input_arrays(form):
     """Return the number of arrays in a nested input format (structure.py)."""
     if isinstance(form, (list, tuple)):
-        return sum(map(_count_arrays, form))
+        return sum(map(_count_input_arrays, form))
     return form == 0
 
 

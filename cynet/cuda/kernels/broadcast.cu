@@ -2,13 +2,13 @@
 // output's shape by strides of 0.
 #include "common.cuh"
 
-struct IndexSpace {
+struct IndexSpace {  // shape of the output, strides of the operands
   Index n;
   int ndim;
   Index shape[8], a[8], b[8], g[8];  // sizes of the output; strides of the operands in elements
 };
 
-struct Offsets {
+struct Offsets {  // positions of one element in both operands and the gradient
   Index a, b, g;
 };
 

@@ -173,13 +173,13 @@ __device__ T fold_block_for_all(T value, T neutral, Step step) {
   return value;
 }
 
-struct Plus {
+struct Plus {  // step of fold_block: sum
   template <typename T>
   __device__ void operator()(T& a, T b) const {
     a += b;
   }
 };
-struct Larger {
+struct Larger {  // step of fold_block: maximum
   template <typename T>
   __device__ void operator()(T& a, T b) const {
     a = b > a ? b : a;

@@ -3,7 +3,7 @@
 #include "common.cuh"
 #include "elementwise/convert.h"
 
-struct Layout {
+struct Layout {  // shape and strides of a copy
   Index n, to_start, start;  // number of elements; offsets of the first in dst and src
   int ndim;
   Index shape[16], to[16], from[16];  // sizes; strides in elements, which may be 0 or negative
@@ -62,7 +62,7 @@ extern "C" __global__ void bound_indices(Index* index, Index count, Index low, I
 }
 
 // flat[j] = row-major position, in an array of `lengths`, of column j of `index` (axes, count)
-struct Lengths {
+struct Lengths {  // of an array's axes
   int ndim;
   Index lengths[8];
 };
@@ -153,7 +153,7 @@ __global__ void one_hot(const Index* index, T* out, Index count, Index depth, do
   store(out, i, cynet::convert_one<C>(index[i / depth] == i % depth ? on : off), add);
 }
 
-struct Borders {
+struct Borders {  // of a padded array
   Index n;
   int ndim, reflect;
   Index dst[8], src[8], before[8];  // shapes, and the width of the border before each axis

@@ -3,7 +3,7 @@
 // after another.
 #include "common.cuh"
 
-struct Line {
+struct Line {  // shape around the normalized axis
   Index outer, n, inner;
   // scale and shift belong to channel line % channels; with 0 channels, to the position in the line
   Index channels;
@@ -156,7 +156,7 @@ __global__ void l2_norm_grad(const T* dy, const T* x, T* dx, const Line s, doubl
 }
 
 // Local response normalization over `size` channels of (batch, channels, inner).
-struct Neighbours {
+struct Neighbours {  // channels of a local response
   Index batch, channels, inner, size;
   double alpha, beta, knorm;
 };

@@ -4,14 +4,14 @@
 
 enum PoolType { MAX_POOL, AVG_POOL, SUM_POOL, LP_POOL };
 
-struct Window {
+struct Window {  // sizes of a pooling
   Index planes;  // batch times channels
   int type, p;   // type: a PoolType; p: the norm of LP_POOL, 1 to 3
   int count_pad;  // whether padding counts in the divisor of an average
   int size[3], out[3], kernel[3], stride[3], pad[3], pad_after[3];
 };
 
-struct Span {
+struct Span {  // range of one pooling window
   int from[3], to[3];  // within the plane
   Index counted;       // divisor of an average
 };

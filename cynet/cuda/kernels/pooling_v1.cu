@@ -2,7 +2,7 @@
 // of the result.
 #include "common.cuh"
 
-struct PaddedWindow {
+struct PaddedWindow {  // sizes of a pooling
   Index planes;  // batch times channels
   int maximum;  // 1: the maximum of a window; 0: its sum / divisor
   double divisor;

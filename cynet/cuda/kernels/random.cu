@@ -50,7 +50,7 @@ __device__ inline void normal(const cynet::Philox& key, Index i, double* out) {
 __device__ inline float negative_log(float x) { return -cynet::log_float(x); }
 __device__ inline double negative_log(double x) { return -cynet::log_double(x); }
 
-struct Draw {
+struct Draw {  // a distribution and its parameters
   double a, b;  // parameters of all elements, unless arrays of them are given
   Index each;   // elements drawn for each pair of parameters in the arrays
   int distribution;
@@ -122,7 +122,7 @@ __global__ void dropout_factors(T* factor, Index n, Index first, double p,
   }
 }
 
-struct RepeatedMask {
+struct RepeatedMask {  // a dropout mask that is broadcast
   Index n;
   int ndim;
   Index shape[8], stride[8];  // the data's shape; the mask's strides, 0 on repeated axes

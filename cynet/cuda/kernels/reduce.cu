@@ -3,7 +3,7 @@
 #include "common.cuh"
 #include "reduce/reduce.h"
 
-struct Axes {
+struct Axes {  // the preserved and the reduced axes
   Index preserved_size, reduced_size;  // elements of the output; elements reduced to each
   int n_preserved, n_reduced;
   Index preserved[8], preserved_stride[8];  // sizes, and strides in the input
@@ -18,7 +18,7 @@ __device__ inline Index strided_offset(Index i, int n, const Index* shape, const
 }
 
 template <class R, typename Acc>
-struct Merge {
+struct Merge {  // joins two partial results of a reduction
   __device__ void operator()(Acc& a, Acc b) const { R::merge(a, b); }
 };
 

@@ -89,7 +89,7 @@ __global__ void count_labels(const T* label, Index n, Index ignored, unsigned lo
   if (class_of(load(label, i)) != ignored) atomicAdd(counted, 1ull);
 }
 
-struct Target {
+struct Target {  // targets of SoftmaxOutput's classes
   Index outer, n, inner;
   double scale, hit, miss;  // scale of the gradient; targets of the label's class and of the others
   Index ignored;

@@ -7,7 +7,7 @@
 
 enum { SORTED = 1024 };
 
-struct Lines {
+struct Lines {  // shape around the sorted axis
   Index outer, n, inner, padded;  // padded: n rounded up to a power of 2
 };
 

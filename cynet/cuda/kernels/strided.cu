@@ -4,7 +4,7 @@
 #include "elementwise/convert.h"
 
 // The fields of transfer.pxd's Strides; strides in elements, which may be 0 (source) or negative.
-struct Strides {
+struct Strides {  // shape and strides of a copy
   Index n;
   int ndim;
   Index shape[16], to[16], from[16];

@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t
 
 from ..._typedefs cimport RunContext
 
-cdef struct Product:
+cdef struct Product:  # sizes and dtype of a batch of matrix products
     # C[i] (+)= op(A[i]) op(B[i]) for `count` dense row-major matrices, one behind the other.
     # op(A) is m x k, op(B) is k x n. Narrow floats are summed in float32.
     int dtype  # kFloat32, kFloat64, kFloat16 or kBfloat16

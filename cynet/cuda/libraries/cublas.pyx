@@ -40,7 +40,7 @@ ctypedef int (*gemm_strided_t)(void*, int, int, int64_t, int64_t, int64_t, const
                                const void*, void*, int, int64_t, long long, int64_t, int,
                                int) noexcept nogil
 
-cdef struct CublasTable:
+cdef struct CublasTable:  # functions of cuBLAS
     create_t create
     set_stream_t set_stream
     set_workspace_t set_workspace

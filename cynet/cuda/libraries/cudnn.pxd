@@ -9,7 +9,7 @@ from libc.stddef cimport size_t
 
 from ..._typedefs cimport RunContext
 
-cdef struct AlgorithmPerf:
+cdef struct AlgorithmPerf:  # cuDNN's estimate for a convolution
     # cudnnConvolution{Fwd,BwdData,BwdFilter}AlgoPerf_t: one layout for all three
     int algorithm
     int status
@@ -86,7 +86,7 @@ ctypedef int (*rnn_to_weight_t)(void*, void*, int, const int*, void*, const void
                                 const void*, void*, const void*, size_t, void*, size_t, void*,
                                 size_t, void*) noexcept nogil
 
-cdef struct CudnnTable:
+cdef struct CudnnTable:  # functions of cuDNN
     create_t create
     set_stream_t set_stream
     error_string_t error_string
@@ -147,6 +147,6 @@ cdef class TensorDesc:
     cdef readonly tuple shape
 
 
-cdef class Filter:
+cdef class Filter:  # descriptor of convolution weights
     # cudnnFilterDescriptor_t of row-major weights (F, C / groups, *kernel)
     cdef void* desc

@@ -150,7 +150,7 @@ cdef class TensorDesc:
             _dnn.tensor_destroy(self.desc)
 
 
-cdef class Filter:
+cdef class Filter:  # descriptor of convolution weights
     """The descriptor of weights (F, C / groups, *kernel), `kernel` with two or three axes.
 
     dtype: str

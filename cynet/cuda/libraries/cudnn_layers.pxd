@@ -9,7 +9,7 @@ from libc.stddef cimport size_t
 from ..._typedefs cimport RunContext
 from .cudnn cimport Filter, TensorDesc
 
-cdef enum Direction:
+cdef enum Direction:  # what a convolution computes
     kForward = 0   # x, w -> y
     kToData = 1    # w, dy -> dx
     kToWeight = 2  # x, dy -> dw

@@ -7,7 +7,7 @@ from ..._typedefs cimport RunContext
 from .cudnn cimport TensorDesc
 
 
-cdef class UnaryLayer:
+cdef class UnaryLayer:  # a layer with one input and one output
     cdef int dtype
     # y may be x.
     cdef int forward(self, const RunContext* run, const void* x, void* y, bint add) except -1 nogil

@@ -19,7 +19,7 @@ cdef enum:
 cdef dict _POOLING_MODES = {"avg": 1, "sum": 1, "avg_exclude": 2}  # cudnnPoolingMode_t
 
 
-cdef class UnaryLayer:
+cdef class UnaryLayer:  # a layer with one input and one output
     cdef int forward(self, const RunContext* run, const void* x, void* y,
                      bint add) except -1 nogil:
         with gil:

@@ -22,7 +22,7 @@ cdef struct States:  # addresses of the states and of an LSTM's cells, or NULL
     const void* c
 
 
-cdef class Recurrent:
+cdef class Recurrent:  # an RNN, LSTM or GRU of cuDNN
     cdef void* rnn     # cudnnRNNDescriptor_t
     cdef void* x       # cudnnRNNDataDescriptor_t
     cdef void* y

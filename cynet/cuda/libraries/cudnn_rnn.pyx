@@ -35,7 +35,7 @@ cdef dict _RNN_MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}  # cu
 cdef double _padding_value = 0  # the value of outputs behind a sequence's end, in any dtype
 
 
-cdef class Recurrent:
+cdef class Recurrent:  # an RNN, LSTM or GRU of cuDNN
     """A stack of recurrent layers without dropout between them.
 
     dtype (str): 'float32', 'float64', or 'float16' or 'bfloat16' (both computed in float32).

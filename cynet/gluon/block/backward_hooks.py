@@ -11,7 +11,7 @@ from .structure import flatten, regroup
 _RECORDING_BIT = 1  # bit of autograd's state that means "recording"
 
 
-class HookedCall:
+class HookedCall:  # one call of a Block with backward hooks
     """One recorded call of a Block with backward hooks.
 
     block: Block
@@ -83,7 +83,7 @@ class HookedCall:
         )
 
 
-class _InputNode(StepNode):
+class _InputNode(StepNode):  # on the tape, before a hooked Block
     """Tape node of a Block's input arrays."""
 
     def __init__(self, call, inputs, outputs):
@@ -98,7 +98,7 @@ class _InputNode(StepNode):
         return self._call.call_hooks(grads)
 
 
-class _OutputNode(StepNode):
+class _OutputNode(StepNode):  # on the tape, behind a hooked Block
     """Tape node of a Block's output arrays."""
 
     def __init__(self, call, inputs, outputs, positions, count):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...autograd.hooks import HookHandle, Hooks, require_callable
 from ...base.errors import ArgumentTypeError, NotFoundError, UndefinedError, shown
 from ...base.guard import guarded
-from ...base.reprs import preformatted
+from ...base.reprs import preformatted_html
 from ...engine.trace import SPANS_TRACED, Span
 from ...libinfo import name_hint
 from ..errors import MismatchError
@@ -104,7 +104,7 @@ class Block(BlockFiles):
         return f"{type(self).__name__}(\n" + "\n".join(rows) + "\n)"
 
     def _repr_html_(self):
-        return preformatted(repr(self))
+        return preformatted_html(repr(self))
 
     def __setattr__(self, name: str, value: Any) -> None:
         old = self.__dict__.get(name)

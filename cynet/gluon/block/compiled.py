@@ -67,7 +67,7 @@ def compile(fn: Callable[..., Any]) -> Callable[..., Any]:
     return call_compiled
 
 
-class _FunctionBlock(HybridBlock):
+class _FunctionBlock(HybridBlock):  # a Block that runs a function
     """A Block without parameters of its own that runs a function."""
 
     def __init__(self, fn):

@@ -12,7 +12,7 @@ from .traced import Trace
 from .traced_numpy import TracedNumpy
 
 
-class DecomposedCall(NamedTuple):
+class DecomposedCall(NamedTuple):  # the operators that one mx.np call consists of
     """The operators of an mx.np call: outputs with shapes and dtypes, input variables,
     constants."""
 

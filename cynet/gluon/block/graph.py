@@ -36,7 +36,7 @@ def set_graph_converter(function):
     _graph_converters[:] = [function]
 
 
-class Graph(NamedTuple):
+class Graph(NamedTuple):  # the traced graph of a Block, and the names of its inputs
     """A traced Block.
 
     symbol : Symbol
@@ -67,7 +67,7 @@ class Graph(NamedTuple):
 def parameter_symbol(param):
     """Return the Symbol of a parameter in the present trace."""
     trace = active_trace()
-    return param.var() if trace is None else trace.parameter(param)
+    return param.var() if trace is None else trace.symbol_of_parameter(param)
 
 
 def input_names(count, taken):
@@ -155,7 +155,7 @@ def _graph_content_without_names(graph):
     return [(n["op"], n.get("attrs"), n["inputs"]) for n in nodes], constants
 
 
-class _GraphConstant:
+class _GraphConstant:  # an array that a graph reads, on each context
     """A constant of a graph with the interface of a Parameter; copied to each device once."""
 
     def __init__(self, array):
@@ -170,7 +170,7 @@ class _GraphConstant:
         return found
 
 
-class BoundGraph:
+class BoundGraph:  # a traced graph that can run: with its CachedOp
     """A Graph with the CachedOp that runs it, and the sources of the CachedOp's inputs.
 
     block: HybridBlock
@@ -270,7 +270,7 @@ class BoundGraph:
         return True
 
 
-class HookedGraph:
+class HookedGraph:  # a graph that also outputs all operators' results, for a hook
     """A graph that also outputs the results of all its operators, for a hook.
 
     symbol: Symbol

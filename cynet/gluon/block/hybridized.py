@@ -14,7 +14,7 @@ from .children import block_fingerprint, has_hooks, has_own_forward
 from .graph import BoundGraph, trace_without_random_draws
 from .structure import DictFormat, flatten, hashable_format, refuse_mixture
 
-_SPARSE_GRAD_REASON = (
+_SPARSE_GRAD_REASON = (  # why a Block has no graph
     "gradients are row_sparse, of which graphs have none; call it once outside of autograd.record()"
 )
 _ARRAY_TYPES = {NDArray}  # the types of arguments that need no format
@@ -23,7 +23,7 @@ _TRAINING_BIT = 2  # bit of autograd's state that means "training mode"
 _MAX_GRAPHS = 64  # graphs for one format of arguments, each for several shapes
 
 
-class GraphCache:
+class GraphCache:  # the graphs of a hybridized Block
     """Traces and runs the graphs of a hybridized HybridBlock.
 
     A graph is traced for each format of arguments (structure, numbers), mode (training or not) and,

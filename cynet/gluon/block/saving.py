@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..parameter.parameter import Contexts
 
 
-class BlockFiles(Guarded):
+class BlockFiles(Guarded):  # base of Block: saves and loads parameters
     """Base of Block: saves and loads its parameters."""
 
     _unguarded = (*PER_BATCH_METHODS, "hybrid_forward", "__call__", "step")

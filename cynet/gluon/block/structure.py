@@ -11,13 +11,13 @@ from ...ndarray import NDArray
 from ...symbol import Symbol
 
 
-class NonArrayFormat(NamedTuple):
+class NonArrayFormat(NamedTuple):  # an argument that is no array, such as a number
     """The format of a value that is no array, such as a number or a str: the value itself."""
 
     value: object
 
 
-class DictFormat(NamedTuple):
+class DictFormat(NamedTuple):  # the structure of an argument that is a dict
     """The format of a dict: its keys and the formats of its values."""
 
     keys: tuple

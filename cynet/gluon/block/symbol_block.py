@@ -12,7 +12,7 @@ from ...ndarray import NDArray
 from ...operator.checks.values import read_shape
 from ...symbol import Group, Symbol
 from ..parameter import ParameterDict
-from ..tracing import not_tracing
+from ..tracing import pause_tracing
 from .deferred import finish_deferred_init
 from .graph import Graph, parameter_symbol
 from .hybrid_block import HybridBlock
@@ -178,7 +178,7 @@ class SymbolBlock(HybridBlock):
         arrays = self._flatten_inputs(args)
         vars(self)["_active"] = True
         if not has_trace() and all(isinstance(each, NDArray) for each in arrays):
-            with not_tracing():  # an outer Block may be inferring shapes
+            with pause_tracing():  # an outer Block may be inferring shapes
                 return super().__call__(*args, **kwargs)
         return super().__call__(*args, **kwargs)
 

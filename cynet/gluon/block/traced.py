@@ -28,7 +28,7 @@ class UntraceableError(NotImplementedForSymbol):
     """A Block cannot be traced."""
 
 
-class Trace:
+class Trace:  # the parameters, constants and shapes met while a Block is traced
     """The state of one trace: its parameters and constants, and shapes and dtypes of its variables.
 
     shapes (dict of str to tuple): Of variables.
@@ -56,7 +56,7 @@ class Trace:
         self._shapes, self._types = {}, {}  # shapes and dtypes of the nodes' outputs
         self.used = {}  # name -> Parameter, of those used in the trace
 
-    def parameter(self, param):
+    def symbol_of_parameter(self, param):
         """Return the symbol of a parameter."""
         if self.used.setdefault(param.name, param) is not param:
             raise UntraceableError(f"two parameters of a graph are named '{param.name}'")
@@ -69,7 +69,7 @@ class Trace:
         """Return the symbol of a parameter's array, for a `forward` that calls ``data()``."""
         if not param._is_builtin():  # a user's `data` may return another array
             raise UntraceableError(f"parameter '{param.name}' has a method `data` of its own")
-        return self.parameter(param)
+        return self.symbol_of_parameter(param)
 
     def constant(self, array):
         """Return the symbol of an array that is no input: a parameter's, or a constant."""
@@ -148,7 +148,7 @@ def _to_traced_symbol(value):
     return active_trace().constant(value) if isinstance(value, NDArray) else value
 
 
-class Traced(NumpyMethods, Symbol):
+class Traced(NumpyMethods, Symbol):  # symbol in place of an array
     """A symbol with the methods of an mx.nd array."""
 
     __slots__ = ()
@@ -358,7 +358,7 @@ def _slice_symbol(array, axis, part):
     return sym.slice(array, begin=bounds[0], end=bounds[1], step=bounds[2])
 
 
-_NUMBER_TYPES = (int, float, np.generic)
+_NUMBER_TYPES = (int, float, np.generic)  # Python's and NumPy's numbers
 
 
 def _call_operator(operator, *args, **kwargs):

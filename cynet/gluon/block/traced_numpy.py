@@ -17,7 +17,7 @@ from .traced import Traced, UntraceableError
 _HOST_INDEX_TYPES = (list, range, np.ndarray)  # indices whose values are known
 
 
-class TracedNumpy(ArrayMembers, Traced):
+class TracedNumpy(ArrayMembers, Traced):  # symbol in place of an mx.np array
     """A symbol with the methods of an mx.np array."""
 
     __slots__ = ()

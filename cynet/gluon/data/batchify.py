@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ...typing import DTypeLike
 
-_NUMBER_TYPES = (bool, int, float, np.generic)
+_NUMBER_TYPES = (bool, int, float, np.generic)  # Python's and NumPy's numbers
 
 __all__ = ["AsList", "Group", "Pad", "Stack", "default_batchify_fn", "default_mp_batchify_fn"]
 
@@ -186,7 +186,7 @@ class Stack:
 
     def __call__(self, data: Sequence[Any]) -> NDArray:
         """The batch."""
-        out = default_batchify_fn([_sample_array(each) for each in data])
+        out = default_batchify_fn([_sample_to_array(each) for each in data])
         return out if self._dtype is None else out.astype(self._dtype)
 
 
@@ -315,7 +315,7 @@ class AsList:
         return list(data)
 
 
-def _sample_array(value):
+def _sample_to_array(value):
     if isinstance(value, (NDArray, np.ndarray, *_NUMBER_TYPES)):
         return value
     return np.asarray(value)

@@ -357,7 +357,7 @@ class DataLoader(ReprMixin):
                 raise FormatError(f"batch {batch} of {maximum}")
 
 
-class _EpochIterator:
+class _EpochIterator:  # the batches of one epoch
     """Iterates over the batches of one epoch."""
 
     def __init__(self, loader, number, saved=None):

@@ -263,7 +263,7 @@ class ArrayDataset(Dataset):
         return None
 
 
-class _IndexOnlyDataset:
+class _IndexOnlyDataset:  # hides all of a dataset but dataset[i]
     """A dataset that only supports ``dataset[i]``."""
 
     def __init__(self, dataset):
@@ -307,7 +307,7 @@ class _LazyTransformDataset(Dataset):
         return self._fn(*sample) if isinstance(sample, tuple) else self._fn(sample)
 
 
-class _TransformFirstArgument:
+class _TransformFirstArgument:  # changes the first argument only
     """Applies a function to the first of several arguments; a class, so that it can be pickled."""
 
     def __init__(self, fn):

@@ -64,7 +64,7 @@ def _pickle_or_none(value):
     return content
 
 
-class _RestoredError:
+class _RestoredError:  # pickles as an exception made without __init__
     """Pickles as an exception that is created without its class's own ``__init__``."""
 
     def __init__(self, *parts):

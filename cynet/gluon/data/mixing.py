@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @guarded(but=("__call__",))
-class _BatchMixer:
+class _BatchMixer:  # base of MixUp and CutMix
     """Base of MixUp and CutMix: mixes pairs of samples of a batch, and their labels."""
 
     def __init__(

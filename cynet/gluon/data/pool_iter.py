@@ -16,7 +16,7 @@ from .transport import load_pickled
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_worker_dataset: Any = None
+_worker_dataset: Any = None  # dataset of this worker process
 
 
 def _worker_initializer(
@@ -44,7 +44,7 @@ def _thread_worker_fn(samples: Any, batchify_fn: Callable[[list[Any]], Any], dat
     return batchify_fn([dataset[i] for i in samples])
 
 
-class _MultiWorkerIter:
+class _MultiWorkerIter:  # batches that worker processes prefetch
     """Iterates over batches that a pool of workers prefetches, in order.
 
     batch_sampler: Gives lists of indices.

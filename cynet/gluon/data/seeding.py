@@ -20,12 +20,12 @@ from ...base.tracing import has_trace
 from ..block.traced import UntraceableError
 
 
-class _ThreadRandomState(threading.local):
+class _ThreadRandomState(threading.local):  # generator and seed of a thread
     seed = None  # seed of the current batch
     generator = None  # the generator, created at its first use
 
 
-_thread_state = _ThreadRandomState()
+_thread_state = _ThreadRandomState()  # random generator and seed of this thread
 
 
 def sample_generator():
@@ -60,7 +60,7 @@ def sample_generator():
     )
 
 
-def order_generator():
+def new_order_generator():
     """Return the generator of the next order: NumPy's global one, or one made from the seed."""
     drawn = mx_random.count_shuffle()
     return np.random if drawn is None else np.random.RandomState(_seed_from_parts(*drawn))
@@ -68,7 +68,7 @@ def order_generator():
 
 def permutation(length):
     """Return the indices 0 to length - 1 in random order."""
-    return order_generator().permutation(length)
+    return new_order_generator().permutation(length)
 
 
 def epoch_seed(number):

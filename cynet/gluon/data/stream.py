@@ -20,7 +20,7 @@ from ...base.guard import Guarded
 from ...base.reprs import LengthRepr
 from ..errors import MismatchError
 from .dataset import _TransformFirstArgument
-from .seeding import order_generator
+from .seeding import new_order_generator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -202,7 +202,7 @@ class IterableDataset(Guarded, LengthRepr):
         return _IteratorTransform(self, _shuffle_samples, size)
 
 
-class _IteratorTransform(IterableDataset):
+class _IteratorTransform(IterableDataset):  # changes a stream's iterator
     """Applies a function to the iterator of another stream."""
 
     def __init__(self, source, change, *settings):
@@ -213,7 +213,7 @@ class _IteratorTransform(IterableDataset):
         return iter(self._change(iter(self._source), *self._settings))
 
 
-class _TransformedStream(IterableDataset):
+class _TransformedStream(IterableDataset):  # applies a function to samples
     """Applies a function to each sample of another stream."""
 
     def __init__(self, source, fn):
@@ -239,7 +239,7 @@ def _filter_samples(samples, fn):
 
 
 def _shuffle_samples(samples, size):
-    random = np.random.RandomState(order_generator().randint(1 << 31))
+    random = np.random.RandomState(new_order_generator().randint(1 << 31))
     held = list(itertools.islice(samples, size))
     for sample in samples:
         i = random.randint(size)
@@ -259,7 +259,7 @@ def is_stream(dataset: Any) -> bool:
     return hasattr(dataset, "__iter__") and not has_indices
 
 
-class NumberedSample:
+class NumberedSample:  # a stream's sample with its position
     """A sample of a stream with its number, which errors show in place of an index."""
 
     __slots__ = ("number", "value")
@@ -271,7 +271,7 @@ class NumberedSample:
         return str(self.number)
 
 
-class SampleTransforms:
+class SampleTransforms:  # the transforms of a stream, in workers
     """Replaces a stream in workers: ``self[sample]`` applies the transforms to a NumberedSample."""
 
     def __init__(self, functions):
@@ -284,7 +284,7 @@ class SampleTransforms:
         return value
 
 
-class StreamSampler:
+class StreamSampler:  # yields samples in place of indices
     """Yields the Samples of a stream, in place of a sampler's indices."""
 
     def __init__(self, stream):

@@ -29,7 +29,7 @@ def load_pickled(content):
     return pickle.loads(content)
 
 
-class _PackedArray:
+class _PackedArray:  # offset, shape and dtype of an array in a batch message
     """Describes an array in a message: offset in the memory block, shape, dtype."""
 
     __slots__ = ("dtype", "is_numpy", "offset", "shape")
@@ -88,7 +88,7 @@ def pack_batch(batch, numpy_stays=True):
     return structure, size, number
 
 
-class _PackedSparse:
+class _PackedSparse:  # a sparse array in a batch message
     """Describes a sparse array in a message: values, then indices, as `_PackedArray`s."""
 
     __slots__ = ("parts", "shape", "stype")

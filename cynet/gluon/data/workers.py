@@ -41,7 +41,7 @@ class WorkerDied(StateError):
     """A worker process ended before it returned its batch."""
 
 
-class BatchTask:
+class BatchTask:  # a batch that a worker makes: its indices and its result
     """One batch to be made, and its result."""
 
     __slots__ = ("error", "future", "indices", "is_done", "key", "place", "result", "seed")

@@ -31,7 +31,7 @@ __all__ = ["get_model_file", "purge"]
 
 ROOT = "~/.mxnet/models"  # MXNet's folder for pretrained models
 _MAX_FILE_BYTES = 1 << 31  # maximum size of an unpacked file
-_model_sha1 = {
+_model_sha1 = {  # name of the network -> SHA-1 digest of its file
     "alexnet": "44335d1f0046b328243b32a26a4fbd62d9057b45",
     "densenet121": "f27dbf2dbd5ce9a80b102d89c7483342cd33cb31",
     "densenet161": "b6c8a95717e3e761bd88d145f4d0a214aaa515dc",
@@ -68,7 +68,7 @@ _model_sha1 = {
     "vgg19_bn": "f360b758e856f1074a85abd5fd873ed1d98297c3",
 }
 # MXNet published no weights for these networks; torchvision's are converted
-_CONVERTED_NETWORKS = (
+_CONVERTED_NETWORKS = (  # weights from torchvision
     *(f"efficientnet_b{i}" for i in range(8)),
     *(f"convnext_{size}" for size in ("tiny", "small", "base")),
     *(f"resnet{depth}_v1b" for depth in (50, 101, 152)),
@@ -182,10 +182,10 @@ def load_pretrained(
     if not isinstance(pretrained, (str, os.PathLike)):
         net.load_parameters(get_model_file(name, root=root), ctx=ctx)
         return
-    from .torch_state import convert_arrays  # imported late: it imports the networks
+    from .torch_state import convert_torch_arrays  # imported late: it imports the networks
 
     path = os.path.expanduser(file_name(pretrained, f"{name}: pretrained"))
-    arrays = convert_arrays(name, net, read_arrays(path), path)
+    arrays = convert_torch_arrays(name, net, read_arrays(path), path)
     try:
         load_arrays(net, arrays, path, ctx)
     except MismatchError as error:

@@ -131,7 +131,7 @@ def _convnext_names(_: str, net: Network) -> Iterator[str | dict[str, str]]:
     yield from ("classifier.0", "classifier.2")
 
 
-_NAMES_BY_FAMILY = {
+_NAMES_BY_FAMILY = {  # family of networks -> function of its parameter names
     "alexnet": _alexnet_names,
     "vgg": _vgg_names,
     "resnet": _resnet_names,

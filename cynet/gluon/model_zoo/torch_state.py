@@ -89,7 +89,7 @@ def _split_equally(network, name, value, count):
     return [value[i * size : (i + 1) * size] for i in range(count)]
 
 
-def convert_arrays(
+def convert_torch_arrays(
     network: str, net: HybridBlock, arrays: dict[str, NDArray], path: str
 ) -> dict[str, NDArray]:
     """Return a file's arrays by the zoo's names; convert them if the file has torchvision's."""

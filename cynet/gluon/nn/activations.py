@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
 
-_PRELU_ALPHA = initializer.Constant(0.25)
+_PRELU_ALPHA = initializer.Constant(0.25)  # default initializer of PReLU's slope
 
 
 class Activation(HybridBlock):

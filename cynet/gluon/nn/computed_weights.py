@@ -19,7 +19,7 @@ from ..rnn import RecurrentCell
 __all__ = ["WeightDrop", "WeightNorm"]
 
 
-class CompanionParameter(Parameter):
+class CompanionParameter(Parameter):  # computed from a weight at first
     """A second parameter of a weight, with initial values computed from the weight.
 
     Parameters
@@ -52,7 +52,7 @@ class CompanionParameter(Parameter):
         super()._create_arrays(init, contexts, default_init, values)
 
 
-class WeightRule:
+class WeightRule:  # how a weight is computed from other parameters
     """Base of rules that compute weights from some of a layer's parameters.
 
     Parameters
@@ -310,10 +310,10 @@ class WeightDrop(ComputedWeights):
         self._set_weight_rule(_WeightDropRule(layer, names, rate, tuple(axes)))
 
 
-def matrix_sizes(shape: tuple[int, ...], dim: int) -> tuple[int, int]:
+def weight_matrix_shape(shape: tuple[int, ...], dim: int) -> tuple[int, int]:
     """Return (rows, columns) of a weight as a matrix whose rows are the axis `dim`.
 
-    >>> matrix_sizes((4, 3, 2), 1)
+    >>> weight_matrix_shape((4, 3, 2), 1)
     (3, 8)
     """
     return shape[dim], math.prod(shape) // shape[dim]

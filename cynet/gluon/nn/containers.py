@@ -17,7 +17,7 @@ _ContainerType = TypeVar("_ContainerType", bound="_Container")
 
 
 @guarded(but=(*PER_BATCH_METHODS, "hybrid_forward"))
-class _Container(Block):
+class _Container(Block):  # base of Sequential and HybridSequential
     """Base of Sequential and HybridSequential: access to their Blocks."""
 
     def add(self, *blocks: Block) -> None:

@@ -180,7 +180,7 @@ LAYOUT_DOCS = {  # texts about the layouts for docstrings
 }
 
 
-class _DocumentedConv(_Conv):
+class _DocumentedConv(_Conv):  # fills in docstrings for its axes
     """Base of convolutions whose docstring and signature are filled in for their number of axes."""
 
     _sizes = ""  # text about sizes for the docstring
@@ -213,7 +213,7 @@ def _set_default_axes(init, axes):
 
 
 @guarded
-class _ForwardConv(_DocumentedConv):
+class _ForwardConv(_DocumentedConv):  # convolutions that are not transposed
     _sizes = _SIZES_DOC
 
     def __init__(

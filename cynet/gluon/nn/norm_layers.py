@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm"]
 
 
-class _AffineNorm(HybridBlock):
+class _AffineNorm(HybridBlock):  # base of normalizations with gamma and beta
     """Base of normalization layers with a scale gamma and a shift beta."""
 
     def _make_gamma_and_beta(self, size, scale, center, gamma_initializer, beta_initializer):

@@ -14,7 +14,7 @@ from .computed_weights import (
     add_companion,
     check_axis,
     matching_parameters,
-    matrix_sizes,
+    weight_matrix_shape,
 )
 from .conv_layers import Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
 
@@ -95,7 +95,7 @@ class _SpectralNormProp(CustomOpProp):
         return ["u", "v"]
 
     def infer_shape(self, in_shape):
-        rows, columns = matrix_sizes(tuple(in_shape[0]), self._settings[0])
+        rows, columns = weight_matrix_shape(tuple(in_shape[0]), self._settings[0])
         return in_shape, [in_shape[0], [rows], [columns], [1]], [[rows], [columns]]
 
     def infer_type(self, in_type):
@@ -209,11 +209,11 @@ class SpectralNorm(ComputedWeights):
         self._set_weight_rule(rule)
 
 
-class _SingularVectorShape:
+class _SingularVectorShape:  # callable: weight's shape -> vector's shape
     """A function that returns a singular vector's shape for a weight's shape; can be pickled."""
 
     def __init__(self, dim, place):
         self._dim, self._place = dim, place
 
     def __call__(self, shape):
-        return (matrix_sizes(shape, self._dim)[self._place],)
+        return (weight_matrix_shape(shape, self._dim)[self._place],)

@@ -106,7 +106,7 @@ class _TransformerLayer(HybridBlock):
     def _apply_dropout(self, x):
         return x if self.dropout is None else self.dropout(x)
 
-    def _residual_sublayer(self, x, norm, part):
+    def _apply_sublayer(self, x, norm, part):
         """Return the residual sum of `x` and `part`'s output, normalized before or after `part`."""
         if self._pre_norm:
             return x + self._apply_dropout(part(norm(x)))
@@ -147,8 +147,8 @@ class TransformerEncoderLayer(_TransformerLayer):
 
     def hybrid_forward(self, F: Any, x: Any, mask: Any = None) -> Any:
         """Compute the output, (batch, length, units)."""
-        x = self._residual_sublayer(x, self.norm1, lambda x: self.self_attn(x, x, x, mask))
-        return self._residual_sublayer(x, self.norm2, self._feed_forward)
+        x = self._apply_sublayer(x, self.norm1, lambda x: self.self_attn(x, x, x, mask))
+        return self._apply_sublayer(x, self.norm2, self._feed_forward)
 
 
 @_with_shared_docs
@@ -216,11 +216,11 @@ class TransformerDecoderLayer(_TransformerLayer):
         self, F: Any, x: Any, memory: Any, mask: Any = None, memory_mask: Any = None
     ) -> Any:
         """Compute the output, (batch, length, units)."""
-        x = self._residual_sublayer(x, self.norm1, lambda x: self.self_attn(x, x, x, mask))
-        x = self._residual_sublayer(
+        x = self._apply_sublayer(x, self.norm1, lambda x: self.self_attn(x, x, x, mask))
+        x = self._apply_sublayer(
             x, self.norm2, lambda x: self.cross_attn(x, memory, memory, memory_mask)
         )
-        return self._residual_sublayer(x, self.norm3, self._feed_forward)
+        return self._apply_sublayer(x, self.norm3, self._feed_forward)
 
 
 @guarded(but=("hybrid_forward",))

@@ -25,7 +25,7 @@ _DEFERRED_TEXT = (
 
 
 @guarded(but=("data", "grad"))
-class ParameterArrays:
+class ParameterArrays:  # base of Parameter: its data and gradients
     """Base of Parameter: access to its arrays and gradients."""
 
     def data(self, ctx: ContextLike | None = None) -> nd.NDArray:

@@ -63,7 +63,7 @@ class Constant(Parameter):
             )
 
 
-class _ValuesInitializer(initializer.Initializer):
+class _ValuesInitializer(initializer.Initializer):  # fills with given values
     """Fills an array with given values."""
 
     def __init__(self, value):

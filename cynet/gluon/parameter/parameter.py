@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from ...typing import ArrayLike, ContextLike, DTypeLike, InitializerLike, Shape
 
-    Contexts = ContextLike | Sequence[ContextLike]
+    Contexts = ContextLike | Sequence[ContextLike]  # one context or several
 
 tensor_types = (nd.NDArray, sym.Symbol)
 _finish_lock = threading.RLock()  # held while a deferred initialization is completed

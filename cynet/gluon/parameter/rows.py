@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...typing import NDArray
 
 
-class RowSparseData:
+class RowSparseData:  # base of Parameter: access to rows of sparse data
     """Base of Parameter: access to the rows of a row_sparse parameter. Each context keeps all rows,
     so that rows are taken and nothing is fetched."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @guarded(but=(*PER_BATCH_METHODS, "hybrid_forward"))
-class _GatedCell(HybridRecurrentCell):
+class _GatedCell(HybridRecurrentCell):  # base of RNN, LSTM and GRU cells
     """Base of cells with one weight for the input and one for the state, over all gates."""
 
     _gates = 1
@@ -127,7 +127,7 @@ class RNNCell(_GatedCell):
 
 
 @guarded(but=("hybrid_forward",))
-class _TwoActivationCell(_GatedCell):
+class _TwoActivationCell(_GatedCell):  # base of LSTM and GRU cells
     """Base of cells with one activation for the state and one for the gates."""
 
     def __init__(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @guarded(but=(*PER_BATCH_METHODS, "hybrid_forward"))
-class _CellStack(RecurrentCell):
+class _CellStack(RecurrentCell):  # base of sequences of cells
     """Base of SequentialRNNCell and HybridSequentialRNNCell."""
 
     def add(self, cell: RecurrentCell) -> None:

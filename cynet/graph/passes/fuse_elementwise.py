@@ -104,7 +104,7 @@ def _fuse_group(
     return steps if step is None else [step]
 
 
-class _StepGroups:
+class _StepGroups:  # which steps become one fused chain
     """The groups of steps in one section of the graph.
 
     A group goes by the position of its first step. `above` has, for each group, the set of groups

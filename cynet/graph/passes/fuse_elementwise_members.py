@@ -22,7 +22,7 @@ MAX_ROOTS = 48  # maximum of arrays and registers of a chain
 MIN_COLUMNS = 16  # with fewer columns a chain is slower than separate steps
 
 
-class RowLayout(NamedTuple):
+class RowLayout(NamedTuple):  # where an operand's rows lie in an array
     """The layout of an operand that is a part of an array: element (i, j) of the chain is the
     array's element ``offset + i * row + j * column``.
 
@@ -36,7 +36,7 @@ class RowLayout(NamedTuple):
     column: int
 
 
-class RowMove(NamedTuple):
+class RowMove(NamedTuple):  # a copy of rows of one array to rows of another
     """A copy of a piece of `source` to a piece of `target`; rows None: the whole value."""
 
     source: Value
@@ -46,7 +46,7 @@ class RowMove(NamedTuple):
     add: bool
 
 
-class ChainGroup:
+class ChainGroup:  # what the members of a fused chain have in common
     """Properties that members of one chain have in common.
 
     Sets of roots: `reads` and `writes` of whole arrays, `part_reads` and `part_writes` of rows.
@@ -103,7 +103,7 @@ class ChainGroup:
         self.part_writes = self.part_writes | other.part_writes
 
 
-class ChainMember:
+class ChainMember:  # a step that may become part of a fused chain
     """A step with its loops and moves, for the chain pass.
 
     loops: The loops over Values, each with whether it adds to its target.
@@ -172,7 +172,7 @@ class ChainMember:
 def copy_steps_into_readers(graph: Graph) -> set[Step]:
     """Copy cheap elementwise steps into their readers, where computing a value costs less than
     reading it; returns the set of copies."""
-    readers, _ = graph.neighbours()
+    readers, _ = graph.readers_and_writers()
     source: dict[Value, tuple[Step, Step | None]] = {}  # value -> its step
     steps: list[Step] = []
     copies: set[Step] = set()

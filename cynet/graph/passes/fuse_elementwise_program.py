@@ -50,7 +50,7 @@ def _writers_by_root(members: list[ChainMember]) -> dict[Value, list[int]]:
     return found
 
 
-class _Operand(NamedTuple):
+class _Operand(NamedTuple):  # a value, or rows of it, in a loop of a chain
     """An operand: all of `value` or its `rows`; `private`: only the chain uses the value."""
 
     value: Value
@@ -58,7 +58,7 @@ class _Operand(NamedTuple):
     private: bool
 
 
-class _ProgramLine(NamedTuple):
+class _ProgramLine(NamedTuple):  # one loop of a fused chain
     """A line of the chain's program: a loop over operands and floats."""
 
     family: str
@@ -68,7 +68,7 @@ class _ProgramLine(NamedTuple):
     add: bool
 
 
-class _ChainProgram:
+class _ChainProgram:  # the loops of one fused chain
     """The program of one chain, built from its members."""
 
     def __init__(self, members: list[ChainMember], touching: dict[Value, set[Step]]) -> None:
@@ -94,7 +94,7 @@ class _ChainProgram:
                     v if isinstance(v, float) else self._operand(v, member.rows.get(v))
                     for v in loop.reads
                 ]
-                self._add_line(loop.family, loop.functor, reads, self._operand(loop.target), add)
+                self._add_loop(loop.family, loop.functor, reads, self._operand(loop.target), add)
         self._index_root_uses()
         registers = self._assign_registers()
         if registers is None or len(self.sources) + len(self.targets) > ARRAYS:
@@ -148,7 +148,7 @@ class _ChainProgram:
                 return
         target = self._operand(move.target, move.target_rows)
         if source != target:
-            self._add_line("unary", "identity", [source], target, move.add)
+            self._add_loop("unary", "identity", [source], target, move.add)
 
     def _is_skippable_copy(self, loop: Loop, add: bool, position: int) -> bool:
         """Return whether the loop only copies an array to a private one that is read there."""
@@ -168,7 +168,7 @@ class _ChainProgram:
         self.instead[target.root] = operand
         return True
 
-    def _add_line(
+    def _add_loop(
         self,
         family: str,
         functor: str,

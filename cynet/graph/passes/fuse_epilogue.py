@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..ir import Graph, Step, Value
 
 
-class FusionRule(NamedTuple):
+class FusionRule(NamedTuple):  # which two steps to fuse, and how
     """A fusion rule: its pass, tests of the properties of the first and of the following step, and
     the function that fuses them."""
 
@@ -68,13 +68,13 @@ def fuse_masks(graph: Graph) -> Graph:
     return graph
 
 
-class _Fusion:
+class _Fusion:  # one pass that fuses activations or sums into layers
     """One pass over the forward steps with the rules of a name."""
 
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph = graph
         self.rules = _rules_named(name)
-        self.readers, self.writer = graph.neighbours()
+        self.readers, self.writer = graph.readers_and_writers()
         self.position = {step: i for i, step in enumerate(graph.steps)}
         self.gone: set[Step] = set()
 
@@ -202,7 +202,7 @@ class _Fusion:
         )
 
 
-def _mask_gradient(graph: Graph, before: Step, step: Step) -> None:
+def _fuse_relu_grad(graph: Graph, before: Step, step: Step) -> None:
     """Let the step `before` apply the relu mask of `step` to the gradient that `step` reads."""
     if before.direction != BACKWARD or before.origin is None or step.origin is None:
         return
@@ -243,11 +243,11 @@ def _is_layer(prop: OperatorProperty) -> bool:
     return prop.graph.traits.linear_in_weight
 
 
-FUSION_RULES = (
+FUSION_RULES = (  # pass, first step, second step, fusing function
     FusionRule("fuse", _always, _is_activation, _Fusion.fuse_activation),
     FusionRule("fuse", _is_sum_of_two, _is_activation, _Fusion.fuse_residual),
     FusionRule("sum", _always, _is_sum_of_two, _Fusion.fuse_sum),
-    FusionRule("mask", _is_layer, _is_layer, _mask_gradient),
+    FusionRule("mask", _is_layer, _is_layer, _fuse_relu_grad),
 )
 
 

@@ -43,7 +43,7 @@ def choose_layouts(graph: Graph) -> Graph:
     return _LayoutPass(graph).run()
 
 
-class _LayoutPass:
+class _LayoutPass:  # chooses row-major or channels-last order
     """One run of the layout pass."""
 
     def __init__(self, graph: Graph) -> None:

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 _MONOTONIC_ACTIVATIONS = frozenset(("relu", "sigmoid", "softrelu", "softsign", "tanh"))
 
 
-def exchange_pooling(graph: Graph) -> Graph:
+def move_pooling_first(graph: Graph) -> Graph:
     """Exchange each rising activation and the max pooling after it.
 
     graph: Forward steps only.
 
     Returns Graph: the same graph.
     """
-    readers, writer = graph.neighbours()
+    readers, writer = graph.readers_and_writers()
     gone: set[Step] = set()
     steps: list[Step] = []
     for step in graph.steps:

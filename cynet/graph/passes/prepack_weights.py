@@ -39,7 +39,7 @@ def pack_weights(graph: Graph) -> Graph:
     Returns Graph: the same graph. A weight that a kept step makes, for this reader alone, is no
     longer kept.
     """
-    readers, writer = graph.neighbours()
+    readers, writer = graph.readers_and_writers()
     moved = graph.updated_states()
     for step in graph.steps:
         if step.prop.graph.traits.linear_in_weight and len(step.in_data) > 1:

@@ -71,7 +71,7 @@ def _temporary_like(value: Value) -> Value:
     return new
 
 
-class _Recomputation:
+class _Recomputation:  # trades memory for time: computes values again
     """One run of the mirror pass: the steps, and the copies of each value."""
 
     def __init__(self, graph: Graph) -> None:
@@ -110,13 +110,13 @@ class _Recomputation:
         for value in dict.fromkeys(step.touched()):
             bisect.insort(self.uses.setdefault(value, []), position)
 
-    def _step_index(self, position: float) -> int:
+    def _index_at_position(self, position: float) -> int:
         """Return the index, in the list of steps, of the step at `position`."""
         return bisect.bisect_left(self.positions, position)
 
     def _insert_steps(self, block: list[Step], position: float) -> None:
         """Insert steps in front of the step at `position`."""
-        at = self._step_index(position)
+        at = self._index_at_position(position)
         self.graph.steps[at:at] = block
         before, parts = self.positions[at - 1], len(block) + 1
         made = [before + (position - before) * i / parts for i in range(1, parts)]
@@ -210,7 +210,7 @@ class _Recomputation:
 
     def _recompute_cost(self, value: Value, position: float) -> float:
         plan: dict[Step, None] = {}
-        self._collect_steps(value, position, plan)
+        self._collect_needed_steps(value, position, plan)
         return sum(map(seconds, plan))
 
     def _can_recompute(self, value: Value) -> bool:
@@ -224,13 +224,13 @@ class _Recomputation:
     def _chain_cost(self, position: float) -> float:
         """Return the seconds of steps already recomputed at `position`: all their values live at
         the same time, so a value before them saves less."""
-        total, i = 0.0, self._step_index(position)
+        total, i = 0.0, self._index_at_position(position)
         while self.graph.steps[i] in self.clones:
             total += seconds(self.graph.steps[i])
             i += 1
         return total
 
-    def _collect_steps(self, value: Value, position: float, plan: dict[Step, None]) -> None:
+    def _collect_needed_steps(self, value: Value, position: float, plan: dict[Step, None]) -> None:
         """Add to `plan`, in order, the forward steps that recompute `value` at `position`."""
         stack = [(self.producer[self.base.get(value, value)], False)]
         while stack:
@@ -259,7 +259,7 @@ class _Recomputation:
         """Recompute `value` before the step at `position`, for that step and later steps."""
         plan: dict[Step, None] = {}
         made: dict[Value, Value] = {}
-        self._collect_steps(value, position, plan)
+        self._collect_needed_steps(value, position, plan)
         block = []
         for step in plan:
             outs = [_temporary_like(value) for value in step.out_data]
@@ -277,7 +277,7 @@ class _Recomputation:
         uses = self.uses[value]
         first = bisect.bisect_left(uses, position)
         uses[first:], self.uses[new] = [], uses[first:]
-        for step in [self.graph.steps[self._step_index(p)] for p in self.uses[new]]:
+        for step in [self.graph.steps[self._index_at_position(p)] for p in self.uses[new]]:
             step.in_data = [new if v is value else v for v in step.in_data]
             if step.direction == BACKWARD:
                 step.out_data = [new if v is value else v for v in step.out_data]

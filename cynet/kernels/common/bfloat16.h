@@ -9,7 +9,7 @@
 
 namespace cynet {
 
-struct bfloat16 {
+struct bfloat16 {  // the upper 16 bits of a float
   uint16_t bits;
 
   bfloat16() = default;

@@ -29,7 +29,7 @@ CYNET_XINLINE To bit_cast(From value) {
   return out;
 }
 
-struct half {
+struct half {  // IEEE 754 float of 16 bits
   uint16_t bits;
 
   half() = default;

@@ -311,13 +311,13 @@ CYNET_XINLINE float fast_mod(float a, float b) {
 template <typename T>
 struct Hypotenuse;
 template <>
-struct Hypotenuse<float> {
+struct Hypotenuse<float> {  // sqrt(x^2 + y^2) without overflow
   double a, b, root;
   static constexpr double unit = 1.0;
   CYNET_XINLINE Hypotenuse(float x, float y) : a(x), b(y), root(std::sqrt(a * a + b * b)) {}
 };
 template <>
-struct Hypotenuse<double> {
+struct Hypotenuse<double> {  // sqrt(x^2 + y^2) without overflow
   double a, b, root, unit;
   CYNET_XINLINE Hypotenuse(double x, double y) {
     const double u = std::fabs(x), v = std::fabs(y);

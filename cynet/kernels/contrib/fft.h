@@ -49,7 +49,7 @@ inline void transform_power_of_two(Complex* x, int64_t n, const Complex* roots, 
 }
 
 // Tables for one length: `table_size()` complex numbers; a transform needs `padded` more.
-struct FourierTable {
+struct FourierTable {  // roots of unity for transforms of one length
   int64_t n, padded;  // n itself if it is a power of two, else the length of the convolution
   Complex *roots, *chirp, *kernel;
 

@@ -7,7 +7,7 @@ enum { MAX_FACTORS = 64 };
 
 // The factors: matrices (rows[i], columns) in in[first] and the inputs behind it.
 template <typename T>
-struct Factors {
+struct Factors {  // the matrices of a Khatri-Rao product
   int count = 0;
   int64_t rows[MAX_FACTORS], columns, product = 1;  // rows of each factor and of the product
   const T* at[MAX_FACTORS];

@@ -4,7 +4,7 @@ forward by implicit gemm, which reads the image in place."""
 from cython cimport floating
 from libc.stdint cimport int64_t
 
-cdef struct ConvShape:
+cdef struct ConvShape:  # sizes of a convolution, and its tiles
     # x (batch, channels, in_size), w (filters, channels / groups, kernel), y (batch, filters,
     # out_size); fewer than three axes: the first ones have size 1.
     int64_t batch, channels, filters, groups

@@ -27,7 +27,7 @@ cdef extern from "conv/implicit_gemm.h" namespace "cynet" nogil:
         int64_t pad[3]
         int64_t batch, groups
     int64_t image_workspace_floats(const ImageShape& shape, int threads) noexcept
-    void image_forward(int level, const ImageShape& shape, const float* x, const float* w,
+    void convolve_nchw(int level, const ImageShape& shape, const float* x, const float* w,
                        const float* bias, float* y, bint add, int threads, float* space) noexcept
 
 cdef enum:
@@ -182,7 +182,7 @@ cdef void _col2im(const ConvShape* shape, const floating* cols, int64_t first, i
                         cols += w1 - w0
 
 
-cdef void _forward_tile(const ConvShape* shape, const floating* x, const floating* w,
+cdef void _compute_tile(const ConvShape* shape, const floating* x, const floating* w,
                         const floating* bias,
                         floating* y, bint add, int64_t task, floating* cols) noexcept nogil:
     """Computes y for one tile of one group of one image."""
@@ -227,18 +227,18 @@ cdef void conv_forward(const ConvShape* shape, const floating* x, const floating
     cdef int t
     if floating is float:
         if shape.implicit:
-            image_forward(cpu_level(), _image_shape(shape), x, w, bias, y, add, threads, space)
+            convolve_nchw(cpu_level(), _image_shape(shape), x, w, bias, y, add, threads, space)
             return
     if tasks < threads:
         for task in range(tasks):
-            _forward_tile(shape, x, w, bias, y, add, task, space)
+            _compute_tile(shape, x, w, bias, y, add, task, space)
         return
     for t in prange(threads, num_threads=threads, schedule="static"):
         for task in range(tasks * t // threads, tasks * (t + 1) // threads):
-            _forward_tile(shape, x, w, bias, y, add, task, space + t * each)
+            _compute_tile(shape, x, w, bias, y, add, task, space + t * each)
 
 
-cdef void _data_tile(const ConvShape* shape, const floating* w, const floating* dy, floating* dx,
+cdef void _data_grad(const ConvShape* shape, const floating* w, const floating* dy, floating* dx,
                      bint add, int64_t task, floating* cols) noexcept nogil:
     """Computes dx for one group of one image."""
     cdef int64_t per_group = shape.filters // shape.groups, depth = shape.channels // shape.groups
@@ -270,14 +270,14 @@ cdef void conv_backward_data(const ConvShape* shape, const floating* w, const fl
     cdef int t
     if tasks < threads:
         for task in range(tasks):
-            _data_tile(shape, w, dy, dx, add, task, space)
+            _data_grad(shape, w, dy, dx, add, task, space)
         return
     for t in prange(threads, num_threads=threads, schedule="static"):
         for task in range(tasks * t // threads, tasks * (t + 1) // threads):
-            _data_tile(shape, w, dy, dx, add, task, space + t * each)
+            _data_grad(shape, w, dy, dx, add, task, space + t * each)
 
 
-cdef void _weight_tile(const ConvShape* shape, const floating* x, const floating* dy, floating* dw,
+cdef void _weight_grad(const ConvShape* shape, const floating* x, const floating* dy, floating* dw,
                        int64_t task, bint add, floating* cols) noexcept nogil:
     """Adds one tile of one image to dw, for all groups."""
     cdef int64_t per_group = shape.filters // shape.groups, depth = shape.channels // shape.groups
@@ -313,13 +313,13 @@ cdef void conv_backward_weight(const ConvShape* shape, const floating* x, const 
     cdef int t
     if parts == 1:
         for task in range(tasks):
-            _weight_tile(shape, x, dy, dw, task, add or task > 0, space)
+            _weight_grad(shape, x, dy, dw, task, add or task > 0, space)
         return
     for t in prange(threads, num_threads=threads, schedule="static"):
         for part in range(parts * t // threads, parts * (t + 1) // threads):
             mine = dw if part == 0 else sums + (part - 1) * size
             for task in range(tasks * part // parts, tasks * (part + 1) // parts):
-                _weight_tile(shape, x, dy, mine, task,
+                _weight_grad(shape, x, dy, mine, task,
                              task > tasks * part // parts or (add and part == 0),
                              space + t * each)
     for t in prange(threads, num_threads=threads, schedule="static"):
@@ -332,7 +332,7 @@ cdef void conv_backward_weight(const ConvShape* shape, const floating* x, const 
 
 def _implicit_gemm_arrays(x, w, y, stride, dilate, pad, bias=None, bint add=False, int threads=1,
                           level=None):
-    """image_forward on C-contiguous NumPy float32 arrays with three spatial axes, for tests.
+    """convolve_nchw on C-contiguous NumPy float32 arrays with three spatial axes, for tests.
 
     The second axes say how many groups there are: y = w * x (+ bias) (+ y). Returned is what lies
     behind the scratch, bytes of 255.
@@ -353,6 +353,6 @@ def _implicit_gemm_arrays(x, w, y, stride, dilate, pad, bias=None, bint add=Fals
     cdef size_t px = x.ctypes.data, pw = w.ctypes.data, py = y.ctypes.data
     cdef size_t pb = 0 if bias is None else bias.ctypes.data
     with nogil:
-        image_forward(at, s, <float*>px, <float*>pw, <float*>pb, <float*>py, add, threads,
+        convolve_nchw(at, s, <float*>px, <float*>pw, <float*>pb, <float*>py, add, threads,
                       <float*>space)
     return buffer[start + 4 * size:]

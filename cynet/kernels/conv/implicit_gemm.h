@@ -20,19 +20,19 @@ namespace cynet {
 // The sizes of one group of one image: channels, depth, height, width, pad, and the output. Padding
 // or a stride takes a copy. In it every stride-th number of an axis forms an image of its own, a
 // phase, and an output is a sum over contiguous rows of the phases.
-struct ImageShape {
+struct ImageShape {  // sizes of a convolution of one group of one image
   int64_t channels, filters;
   int64_t size[3], out[3], kernel[3], stride[3], dilate[3], pad[3];
   int64_t batch, groups;
 
   // The number of input rows that an output row sums; floats that hold their offsets.
   int64_t summed_rows() const { return channels * kernel[0] * kernel[1] * kernel[2]; }
-  int64_t offset_floats() const { return (2 * summed_rows() + 15) / 16 * 16; }
+  int64_t row_offset_floats() const { return (2 * summed_rows() + 15) / 16 * 16; }
   bool is_strided() const { return stride[0] > 1 || stride[1] > 1 || stride[2] > 1; }
   bool needs_copy() const { return is_strided() || pad[0] || pad[1] || pad[2]; }
   // The size of a phase along an axis.
   int64_t phase_size(int axis) const { return (size[axis] + stride[axis] - 1) / stride[axis]; }
-  int64_t input_size(int axis) const { return size[axis] - 2 * pad[axis]; }
+  int64_t input_size(int axis) const { return size[axis] - 2 * pad[axis]; }  // without the padding
   // The number of floats of a channel, split into the phases of its strides.
   int64_t channel_floats() const {
     return stride[0] * phase_size(0) * stride[1] * phase_size(1) * stride[2] * phase_size(2);
@@ -61,14 +61,14 @@ namespace cynet {
 
 // Floats of workspace, aligned to 64 bytes: offsets of rows, and copies of images.
 inline int64_t image_workspace_floats(const ImageShape& s, int threads) {
-  return s.offset_floats() +
+  return s.row_offset_floats() +
          (s.needs_copy() ? threads * (s.channels * s.channel_floats() + FLOATS_APART) : 0);
 }
 
 // y = w * x (+ bias) (+ y): x (batch, groups * channels, ...), w (groups * filters, channels, ...),
 // y (batch, groups * filters, ...). `bias` may be NULL. The sums have the order of w, whatever the
 // number of threads.
-inline void image_forward(int level, const ImageShape& s, const float* x, const float* w,
+inline void convolve_nchw(int level, const ImageShape& s, const float* x, const float* w,
                           const float* bias, float* y, bool add, int threads, float* space) {
   static constexpr decltype(&baseline::convolve_rows) table[] = CYNET_AT_LEVELS(convolve_rows);
   static constexpr decltype(&baseline::copy_to_phases) copies[] = CYNET_AT_LEVELS(copy_to_phases);
@@ -76,7 +76,7 @@ inline void image_forward(int level, const ImageShape& s, const float* x, const 
   const auto copy = copies[level];
   const int64_t units = s.batch * s.groups, rows = s.out[0] * s.out[1], depth = s.summed_rows();
   int64_t* offsets = reinterpret_cast<int64_t*>(space);
-  float* held = space + s.offset_floats();
+  float* held = space + s.row_offset_floats();
   int64_t* offset = offsets;
   for (int64_t c = 0; c < s.channels; ++c)
     for (int64_t i = 0; i < s.kernel[0]; ++i)

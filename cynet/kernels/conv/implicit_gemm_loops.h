@@ -10,11 +10,11 @@
 constexpr int64_t STRIP_PIXELS = WIDTH * LANES;  // pixels of a tile of sums
 
 // A destination of a strip: its pixels from .. from + n are written at `to` of each filter's plane.
-struct StripTarget {
+struct StripTarget {  // pixels of a strip and where they go
   int64_t from, to, n;
 };
 
-struct StripTargets {
+struct StripTargets {  // all destinations of a strip of pixels
   StripTarget all[STRIP_PIXELS];
   int64_t count = 0;
 
@@ -98,7 +98,7 @@ inline void copy_every_second(const float* from, int64_t step, int64_t n, float*
 }
 
 // The n positions of an axis in one phase: from `from` in the image, from `to` in the phase.
-struct PhasePositions {
+struct PhasePositions {  // positions of an axis in one phase of a stride
   int64_t from, to, n;
   PhasePositions(const ImageShape& s, int axis, int64_t phase) {
     const int64_t stride = s.stride[axis], pad = s.pad[axis], given = s.input_size(axis);

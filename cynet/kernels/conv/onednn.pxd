@@ -89,19 +89,19 @@ cdef enum:
     MAX_THREADS = 16  # maximum number of parts that onednn_parts.py makes
 
 
-cdef struct Argument:
+cdef struct Argument:  # an argument of a primitive's execution
     int number    # DNNL_ARG_...
     void* memory  # dnnl_memory_t
 
 
-cdef class Layout:
+cdef class Layout:  # a memory descriptor of oneDNN
     # A memory descriptor: shape, and where in memory each element lies.
     cdef void* desc  # dnnl_memory_desc_t, owned
     cdef int dtype   # DType
     cdef size_t nbytes(self) noexcept
 
 
-cdef class Primitive:
+cdef class Primitive:  # one computation of oneDNN
     # One computation. `data` has the address of every tensor, in the order of `layouts`; `scratch`
     # has `scratch_bytes`. Not for two threads at once: an Operator that holds one is `stateful`.
     cdef void* handle     # dnnl_primitive_t, owned

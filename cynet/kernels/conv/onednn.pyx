@@ -23,8 +23,8 @@ from .onednn_library import library_path
 ctypedef int64_t Dims[12]
 
 # Names of dnnl_status_t values; others are internal errors
-cdef dict _STATUS = {1: "out of memory", 2: "invalid arguments", 3: "not implemented",
-                     4: "no further implementation", 5: "runtime error", 6: "not required"}
+cdef dict _STATUS_NAMES = {1: "out of memory", 2: "invalid arguments", 3: "not implemented",
+                           4: "no further implementation", 5: "runtime error", 6: "not required"}
 
 cdef enum:
     CACHED_PRIMITIVES = 8  # capacity of each of the 16 parts of oneDNN's primitive cache
@@ -46,7 +46,7 @@ cdef enum:
     SIMD_FLOATS = 16  # floats in one register of AVX-512
 
 # act_type of Activation -> dnnl_alg_kind_t
-cdef dict _ELTWISE = {"relu": 32, "tanh": 33, "sigmoid": 41, "softrelu": 39}
+cdef dict _ALG_KINDS = {"relu": 32, "tanh": 33, "sigmoid": 41, "softrelu": 39}
 
 # names of functions in the order of DnnlFunctions
 cdef tuple _DNNL_FUNCTIONS = (
@@ -79,7 +79,7 @@ cdef bint onednn_runs_on_team() noexcept:
 
 cdef int check(int status, str what) except -1:
     if status != 0:
-        raise CynetError(f"oneDNN: {what}: {_STATUS.get(status, f'status {status}')}")
+        raise CynetError(f"oneDNN: {what}: {_STATUS_NAMES.get(status, f'status {status}')}")
     return 0
 
 
@@ -303,7 +303,7 @@ cdef ReorderedPrimitive _chain_reorders(void* pd, list tensors, str dtype):
                               len(tensors) - 1, dtype)
 
 
-cdef class _Attributes:
+cdef class _Attributes:  # options of a oneDNN primitive
     """Attributes of a primitive: scratch memory from the caller, and operations after the
     computation (post-ops)."""
 
@@ -321,7 +321,7 @@ cdef class _Attributes:
                 check(_dnnl.post_sum(post, 1, 0, 0), "sum")
             if activation is not None:
                 # softrelu is log(1 + exp(alpha x)) / alpha; the others have no alpha
-                check(_dnnl.post_eltwise(post, _ELTWISE[activation], activation == "softrelu", 0),
+                check(_dnnl.post_eltwise(post, _ALG_KINDS[activation], activation == "softrelu", 0),
                       "activation")
             check(_dnnl.attr_post_ops(self.attr, post), "post-ops")
         finally:
@@ -334,7 +334,7 @@ cdef class _Attributes:
 
 def has_activation(act_type):
     """True when a forward primitive can apply this act_type of Activation to its result."""
-    return act_type in _ELTWISE
+    return act_type in _ALG_KINDS
 
 
 cdef class ReorderedPrimitive:
@@ -351,7 +351,7 @@ cdef class ReorderedPrimitive:
             mine, wanted = given[i], main.layouts[i]
             if mine is None or mine == wanted:
                 continue
-            step = reorder(wanted, mine) if i == output else reorder(mine, wanted)
+            step = make_reorder(wanted, mine) if i == output else make_reorder(mine, wanted)
             self._owned.append(step)
             self.reorders[i] = <void*>step
             self.offsets[i] = self.scratch_bytes
@@ -401,7 +401,7 @@ cdef class ReorderedPrimitive:
         return (<Primitive>self.reorders[i]).run(pair, base + self.inner[i])
 
 
-def reorder(Layout source, Layout target):
+def make_reorder(Layout source, Layout target):
     """A Primitive (source, target) that copies between layouts of one shape."""
     cdef void* pd = NULL
     cdef _Attributes attributes = _Attributes()
@@ -420,7 +420,7 @@ cdef class WindowGeometry:
             self.stride[i], self.dilate[i], self.pad[i] = values[0], values[1] - 1, values[2]
 
 
-cdef class Convolution:
+cdef class Convolution:  # makes the primitives of one layer
     """The three primitives of one convolution over channels-last data; row-major data are
     reordered.
 
@@ -471,7 +471,7 @@ cdef class Convolution:
             _dnnl.pd_destroy(pd)
 
     def make_packing(self, activation=None, add=False):
-        """(elements, Primitive): the size of the weight in the order of `forward`, and the
+        """(elements, Primitive): the size of the weight in the order of `make_forward`, and the
         primitive that reorders a row-major weight; None if the order is row-major."""
         cdef void* pd = self._describe_forward(_Attributes(activation, add))
         cdef Layout wanted = Layout()
@@ -482,9 +482,9 @@ cdef class Convolution:
         if wanted == self.plain_weight:
             return None
         size = 2 if self.dtype == "bfloat16" else 4
-        return (wanted.nbytes() + size - 1) // size, reorder(self.plain_weight, wanted)
+        return (wanted.nbytes() + size - 1) // size, make_reorder(self.plain_weight, wanted)
 
-    def forward(self, activation=None, packed=False, add=False):
+    def make_forward(self, activation=None, packed=False, add=False):
         """A ReorderedPrimitive (data, weight[, bias], out). `activation` (an act_type) is applied
         to out; `packed`: the weight was reordered by `make_packing`; `add`: the old value of out is
         added before the activation."""
@@ -502,7 +502,7 @@ cdef class Convolution:
             self.hint = self._describe_forward(_Attributes())
         return 0
 
-    def backward_data(self):
+    def make_backward_data(self):
         """A ReorderedPrimitive (out_grad, weight, data_grad). It uses one thread if oneDNN only has
         kernels whose blocks, and thus the order of sums, depend on the number of threads.
         """
@@ -527,7 +527,7 @@ cdef class Convolution:
         finally:
             set_openmp_single_threaded(False)
 
-    def backward_weight(self, grad=None, ordered=True):
+    def make_backward_weight(self, grad=None, ordered=True):
         """A ReorderedPrimitive (out_grad, data[, bias_grad], weight_grad) on one thread: several
         threads would add their parts in an order that depends on their number.
 
@@ -563,7 +563,7 @@ cdef class Convolution:
             set_openmp_single_threaded(False)
 
 
-def matmul(Layout a, Layout b, Layout c, Layout bias=None, activation=None, add=False):
+def make_matmul(Layout a, Layout b, Layout c, Layout bias=None, activation=None, add=False):
     """A Primitive (a, b[, bias], c) on one thread: ``c = activation(a b + bias)``, or ``c +=`` with
     `add`.
 

@@ -12,7 +12,7 @@ from math import inf
 
 from ...base import config
 from .onednn import Layout as make_layout
-from .onednn import available, as_channels_last, reorder, as_row_major, takes_int8
+from .onednn import available, as_channels_last, make_reorder, as_row_major, takes_int8
 
 cdef enum:
     FORWARD_INFERENCE = 96  # of dnnl_prop_kind_t
@@ -36,7 +36,7 @@ def uses_onednn_int8():
     return setting == "onednn" and available()
 
 
-def int8_convolution(dict geometry, str data_type, str out_type, str residual_type, low, high):
+def make_int8_convolution(dict geometry, str data_type, str out_type, str residual_type, low, high):
     """Make the primitives of a layer over channels-last arrays.
 
     Parameters
@@ -120,4 +120,4 @@ def int8_convolution(dict geometry, str data_type, str out_type, str residual_ty
         tensors.append((ARG_OTHER, residual))
     tensors += [(ARG_SCALES | ARG_WEIGHTS, as_row_major((filters,))),
                 (ARG_SCALES | ARG_DST, as_row_major((1,))), (ARG_DST, QUERY_DST, 0)]
-    return make_primitive(pd, tensors), reorder(plain, wanted), wanted.nbytes()
+    return make_primitive(pd, tensors), make_reorder(plain, wanted), wanted.nbytes()

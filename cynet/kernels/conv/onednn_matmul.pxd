@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from .onednn cimport MAX_THREADS
 
 
-cdef class Matmul:
+cdef class Matmul:  # one product, in parts for threads
     # Not thread-safe: an Operator with one is `stateful`.
     cdef readonly int stacks, cuts, strips  # number of parts along the stack, rows and columns
     cdef int threads, n_tensors

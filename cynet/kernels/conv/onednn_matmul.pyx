@@ -14,7 +14,7 @@ from .onednn cimport Layout, Primitive, onednn_runs_on_team
 from math import prod
 
 from ..parallel import get_num_threads
-from .onednn import matmul
+from .onednn import make_matmul
 from .onednn_parts import count_matmul_parts
 
 
@@ -47,7 +47,7 @@ cdef class Matmul:
         ones = len(stack) + 1
         of_bias = Layout((*[1] * ones, columns), [n] * ones + [1], dtype) if bias else None
         self.threads = min(prod(splits), get_num_threads()) if onednn_runs_on_team() else 1
-        self._owned = [matmul(*tensors, of_bias, activation, add) for _ in range(self.threads)]
+        self._owned = [make_matmul(*tensors, of_bias, activation, add) for _ in range(self.threads)]
         for i in range(self.threads):
             chain = self._owned[i]
             self.chains[i] = <void*>chain

@@ -6,7 +6,7 @@ from ..elementwise.elementwise cimport Kernel
 from .onednn cimport MAX_THREADS, Primitive
 
 
-cdef class WeightGradient:
+cdef class WeightGradient:  # gradient of a convolution's weight
     # Not thread-safe: an Operator with one is `stateful`.
     cdef readonly int slices, cuts  # number of slices of the batch, and of cuts of the filters
     cdef int parts

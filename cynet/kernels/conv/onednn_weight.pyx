@@ -18,7 +18,7 @@ from math import prod
 
 from ...base.dtype import dtype_flag
 from ..parallel import get_num_threads
-from .onednn import Convolution, as_channels_last, reorder, as_row_major
+from .onednn import Convolution, as_channels_last, make_reorder, as_row_major
 from .onednn_parts import rows_as_images, images_per_slice, slices_and_cuts
 
 
@@ -52,7 +52,7 @@ cdef class WeightGradient:
                 if self.cuts > 1:
                     given = (as_channels_last if last else as_row_major)(part_out, dtype, out)
                 for thread in range(self.threads):
-                    chain = part.backward_weight(given, self.slices == 1)
+                    chain = part.make_backward_weight(given, self.slices == 1)
                     self._owned.append(chain)
                     self.chains[i][thread] = <void*>chain
                     self.space_bytes = max(self.space_bytes, aligned(chain.scratch_bytes))
@@ -74,7 +74,7 @@ cdef class WeightGradient:
         if self.slices > 1:
             self.slice_bytes = aligned(found.nbytes())
             self.slice_bias_bytes = aligned(self.cut_filters * sizeof(float)) if bias else 0
-            self.finish = None if found == wanted else reorder(found, wanted)
+            self.finish = None if found == wanted else make_reorder(found, wanted)
             self.slice_bias_at += self.parts * self.slice_bytes
         self.space_at = self.slice_bias_at + self.parts * self.slice_bias_bytes
         spaces = self.threads * self.space_bytes

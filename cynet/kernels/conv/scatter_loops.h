@@ -43,7 +43,7 @@ inline int64_t scatter_scratch(const ConvWindow& s, int threads, bool packed) {
 }
 
 // to += from, without masked stores: later loads wait for a masked store even without overlap.
-inline void add_piece(const float* from, float* to, int64_t n) {
+inline void add_floats(const float* from, float* to, int64_t n) {
   for (; n >= LANES; n -= LANES, from += LANES, to += LANES) store(to, load(to) + load(from));
 #if defined(__GNUC__)
   typedef float Loose4 __attribute__((vector_size(16), aligned(4), may_alias));
@@ -100,9 +100,9 @@ inline void scatter_row(const ConvWindow& s, const ScatterChunk& chunk, const fl
         const int64_t last = std::min(s.kernel_w, s.width - left);
         const float* from = windows + x * chunk.row + first * chunk.channels;
         float* place = to + (left + first) * s.channels;
-        if (whole && first < last) add_piece(from, place, (last - first) * s.channels);
+        if (whole && first < last) add_floats(from, place, (last - first) * s.channels);
         for (int64_t b = first; !whole && b < last; ++b) {
-          add_piece(from, place, chunk.channels);
+          add_floats(from, place, chunk.channels);
           from += chunk.channels;
           place += s.channels;
         }

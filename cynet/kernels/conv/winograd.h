@@ -50,7 +50,7 @@ constexpr float GA = static_cast<float>(0.5 / (double(A2) * (double(A2) - B2)));
 constexpr float GB = static_cast<float>(0.5 / (double(B2) * (double(B2) - A2)));  // G's rows for B1
 
 // y = relu(sum + bias + y); each part is optional.
-struct Epilogue {
+struct Epilogue {  // what follows the sums
   const float* bias;
   bool relu, add;
 };

@@ -88,8 +88,8 @@ def _winograd_forms():
     return forms
 
 
-def _winograd_arrays(what, x, w, y, pad, bias=None, bint relu=False, bint add=False,
-                     int threads=1, form=None, int fill=255, stride=1):
+def _run_winograd(what, x, w, y, pad, bias=None, bint relu=False, bint add=False,
+                  int threads=1, form=None, int fill=255, stride=1):
     """Run one of the four functions on C-contiguous NumPy float32 arrays, for tests and benchmarks.
 
     `what` is ``'forward'``, ``'backward_data'``, ``'backward_weight'`` or ``'packed'`` (forward

@@ -3,7 +3,7 @@
 
 #include "conv/winograd_transforms.h"
 #if WINOGRAD_REGISTERS == 16
-#define WINOGRAD_BY_ROW false
+#define WINOGRAD_BY_ROW false  // one position of all tiles at a time
 namespace by_position {
 #include "conv/winograd_plans.h"
 #include "conv/winograd_products.h"
@@ -13,7 +13,7 @@ namespace by_position {
 #undef WINOGRAD_BY_ROW
 #endif
 #if WINOGRAD_REGISTERS == 32 || CYNET_LANES == 16
-#define WINOGRAD_BY_ROW true
+#define WINOGRAD_BY_ROW true  // one row of positions at a time
 namespace by_row {
 #include "conv/winograd_plans.h"
 #include "conv/winograd_products.h"

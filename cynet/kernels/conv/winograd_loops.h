@@ -12,7 +12,7 @@ constexpr int64_t MAX_TAPS = MAX_KERNEL * MAX_KERNEL;  // taps of a window
 // The positions of a phase's KxK taps in the window, -1 for a missing tap; with `turn`, in the
 // window rotated by 180 degrees.
 template <int K>
-struct TapPositions {
+struct TapPositions {  // positions of a phase's taps in the window
   int64_t at[K * K];
   TapPositions(int64_t kernel, int64_t step, int64_t phase, bool turn) {
     for (int64_t t = 0; t < K * K; ++t) {
@@ -88,13 +88,13 @@ inline void gather_tap_gradients(const float* du, int64_t position, int64_t part
 // ----- whole arrays
 
 // A part of the work: tiles begin .. end, filter blocks first .. last.
-struct WorkPart {
+struct WorkPart {  // a thread's tiles and filter blocks
   int64_t begin, end, first_block, last_block;
 };
 
 // Divides y = x * w among threads: the tiles of `to`, or with `spread` those of `from`. With few
 // tiles and many channels, weights dominate the reads, so threads share the filters instead.
-struct WorkParts {
+struct WorkParts {  // how threads share tiles or filters
   int64_t threads, tiles, unit, units;
   bool by_filters;
 
@@ -139,7 +139,7 @@ inline void convolve_part(const WinogradProblem& p, const ForwardPlan& plan, con
           at(targets(b, t) + q / P * plan.v_down + q % P * plan.v_across) = Vec{};
     for (int64_t b = part.first_block; b < part.last_block; b += plan.chunk) {
       const int64_t last = std::min(b + plan.chunk, part.last_block);
-      multiply<P, N>(plan, v, u, channels, end - first, b, last, s);
+      sum_products<P, N>(plan, v, u, channels, end - first, b, last, s);
       for (int64_t t = first; t < end; ++t) {
         const Tile tile = tiles(t, p.pad_h - pad_h, p.pad_w - pad_w);
         const int64_t group = (t - first) / ROWS, row = (t - first) % ROWS;
@@ -190,17 +190,17 @@ inline void transform_all_weights(const Image& from, const Image& to, const Weig
 
 // The whole convolution; `u` has the transformed weights, if they are given.
 template <int P, int M, int N>
-inline void convolve_all(const WinogradProblem& p, const float* u, const WeightStrides& w,
-                         int threads, float* space) {
+inline void convolve_images(const WinogradProblem& p, const float* u, const WeightStrides& w,
+                            int threads, float* space) {
   const int64_t channels = padded_channels(p.from);
   const WorkParts shares(p.from, p.to, M, N == P, threads);
   const ForwardPlan plan(P, channels, padded_channels(p.to), N, shares.max_tiles());
   float* zeros = space;
-  float* parts = zeros + spaced_size(plan.zeros);
+  float* parts = zeros + spaced_floats(plan.zeros);
   std::memset(zeros, 0, plan.zeros * sizeof(float));
   if (u == nullptr) {
     float* made = parts;
-    parts += spaced_size(plan.u);
+    parts += spaced_floats(plan.u);
     transform_all_weights<P, P + 1 - M>(p.from, p.to, w, threads, made);
     u = made;
   }
@@ -249,7 +249,7 @@ inline void correlate_all(const WinogradProblem& p, int64_t kernel, bool add, fl
   const int64_t tiles = Tiles(p.to, M).count;
   const GradientPlan plan(P, padded_channels(p.from), filters, tiles);
   float* zeros = space;
-  float* du = zeros + spaced_size(plan.zeros);
+  float* du = zeros + spaced_floats(plan.zeros);
   float* parts = du + plan.sums * plan.cuts;
   std::memset(zeros, 0, plan.zeros * sizeof(float));
   for (int64_t first = 0; first < plan.filter_blocks; first += plan.chunk) {
@@ -299,13 +299,13 @@ inline int64_t scratch_floats(const WinogradShape& s, int threads, WorkspaceUse 
   if (stage != BACKWARD) {
     const WorkParts shares(input_image(s), output_image(s), side, false, threads);
     return ForwardPlan(positions, channels, s.filters, side, shares.max_tiles())
-        .size(threads, stage == PACKED);
+        .floats(threads, stage == PACKED);
   }
   const WorkParts shares(output_image(s), input_image(s), side, uses_dy_tiles(s), threads);
   return std::max(ForwardPlan(positions, s.filters, channels, uses_dy_tiles(s) ? positions : side,
                               shares.max_tiles())
-                      .size(threads),
-                  GradientPlan(positions, channels, s.filters, tiles).size(threads));
+                      .floats(threads),
+                  GradientPlan(positions, channels, s.filters, tiles).floats(threads));
 }
 
 inline int64_t packed_size(const WinogradShape& s) {
@@ -332,8 +332,8 @@ inline void forward(const WinogradShape& s, const float* x, const float* w, bool
   const WinogradProblem p = {
       input_image(s), output_image(s), top_padding(s), left_padding(s), finish, x, y};
   const int64_t taps = s.kernel * s.kernel;
-  const auto run = pick_by_taps(s, &convolve_all<5, 4, 4>, &convolve_all<6, 4, 4>,
-                                &convolve_all<6, 3, 3>, &convolve_all<6, 2, 2>);
+  const auto run = pick_by_taps(s, &convolve_images<5, 4, 4>, &convolve_images<6, 4, 4>,
+                                &convolve_images<6, 3, 3>, &convolve_images<6, 2, 2>);
   run(p, packed ? w : nullptr, {w, s.kernel, s.channels * taps, taps, false}, threads, space);
 }
 
@@ -355,15 +355,15 @@ inline void backward_data(const WinogradShape& s, const float* w, const float* d
         std::memset(dx + begin * image, 0, (end - begin) * image * sizeof(float));
       });
     p.finish.add = true;
-    const auto run = pick_by_taps(s, &convolve_all<5, 4, 5>, &convolve_all<6, 4, 6>,
-                                  &convolve_all<6, 3, 6>, &convolve_all<6, 2, 6>);
+    const auto run = pick_by_taps(s, &convolve_images<5, 4, 5>, &convolve_images<6, 4, 6>,
+                                  &convolve_images<6, 3, 6>, &convolve_images<6, 2, 6>);
     run(p, nullptr, weights, threads, space);
   } else {
     p.pad_h = tap_count(s) - 1 - p.pad_h;
     p.pad_w = tap_count(s) - 1 - p.pad_w;
     weights.turn = true;
-    const auto run = pick_by_taps(s, &convolve_all<5, 4, 4>, &convolve_all<6, 4, 4>,
-                                  &convolve_all<6, 3, 3>, &convolve_all<6, 2, 2>);
+    const auto run = pick_by_taps(s, &convolve_images<5, 4, 4>, &convolve_images<6, 4, 4>,
+                                  &convolve_images<6, 3, 3>, &convolve_images<6, 2, 2>);
     run(p, nullptr, weights, threads, space);
   }
 }

@@ -23,9 +23,9 @@ constexpr int ROWS = BY_ROW ? 4 : LANES == 16 ? 12 : 6, STEP = BY_ROW ? ROWS : R
 constexpr int FILTERS = BY_ROW ? 1 : 2;  // blocks of filters in the registers
 
 constexpr int64_t block_count(int64_t n) { return (n + LANES - 1) / LANES; }
-constexpr int64_t rounded_to_line(int64_t n) { return (n + 15) / 16 * 16; }
+constexpr int64_t round_to_cache_line(int64_t n) { return (n + 15) / 16 * 16; }
 // n floats, and a distance to those that other threads write.
-constexpr int64_t spaced_size(int64_t n) { return rounded_to_line(n) + FLOATS_APART; }
+constexpr int64_t spaced_floats(int64_t n) { return round_to_cache_line(n) + FLOATS_APART; }
 
 // True if adjacent tiles are transformed together.
 constexpr bool USES_STRIPS = LANES < 16 && !BY_ROW;
@@ -38,7 +38,7 @@ constexpr int64_t strip_floats(int64_t tiles) {
 
 // The streams that a transform writes are an odd number of cache lines apart, so that they use
 // different cache sets.
-struct ForwardPlan {
+struct ForwardPlan {  // memory layout of the forward products
   int64_t channel_blocks, filter_blocks;
   int64_t tile_block, chunk;  // tiles and filter blocks that are processed together
   int64_t v_block, v_group, v_across, v_down;  // strides: channel block, ROWS tiles, position
@@ -51,7 +51,7 @@ struct ForwardPlan {
               int64_t tiles = 0)
       : channel_blocks(block_count(channels)), filter_blocks(block_count(filters)) {
     const int64_t all = positions * positions;
-    zeros = rounded_to_line(channels + LANES);
+    zeros = round_to_cache_line(channels + LANES);
     if constexpr (BY_ROW) {
       // Few tiles keep v in the first-level cache; with many weights, more tiles save reads.
       tile_block = ROWS * (channels <= 64 ? 2 : channels <= 256 ? 4 : 8);
@@ -60,16 +60,16 @@ struct ForwardPlan {
       v_block = positions * v_across;
       v_group = channel_blocks * v_block;
       v_down = tile_block / ROWS * v_group + 16;
-      v = rounded_to_line(positions * v_down);
+      v = round_to_cache_line(positions * v_down);
       u_across = LANES;
       u_channel = positions * LANES;
       u_down = channels * u_channel;
       u_block = positions * u_down;
-      u = rounded_to_line(filter_blocks * u_block);
+      u = round_to_cache_line(filter_blocks * u_block);
       s_position = pixels * LANES;
       s_tile = positions * s_position;
       s_group = ROWS * s_tile;
-      s_block = rounded_to_line(tile_block / ROWS * s_group);
+      s_block = round_to_cache_line(tile_block / ROWS * s_group);
       s = s_block;
     } else {
       // With few tiles the weights are read once.
@@ -83,22 +83,22 @@ struct ForwardPlan {
       v_group = channel_blocks * v_block;
       v_across = tile_block / ROWS * v_group + 16;
       v_down = positions * v_across;
-      v = rounded_to_line(positions * v_down);
+      v = round_to_cache_line(positions * v_down);
       u_channel = LANES;
       u_block = channels * u_channel;
       u_across = filter_blocks * u_block + 16;
       u_down = positions * u_across;
-      u = rounded_to_line(positions * u_down);
+      u = round_to_cache_line(positions * u_down);
       s_tile = LANES;
       s_block = ROWS * LANES;
       s_group = chunk * s_block;
       s_position = tile_block / ROWS * s_group + 16;
-      s = rounded_to_line(all * s_position);
+      s = round_to_cache_line(all * s_position);
     }
-    part = spaced_size(v + s + strip_floats(tile_block));
+    part = spaced_floats(v + s + strip_floats(tile_block));
   }
-  int64_t size(int threads, bool packed = false) const {
-    return spaced_size(zeros) + (packed ? 0 : spaced_size(u)) + threads * part;
+  int64_t floats(int threads, bool packed = false) const {
+    return spaced_floats(zeros) + (packed ? 0 : spaced_floats(u)) + threads * part;
   }
   // The number of filter blocks whose weights are interleaved with those of block b.
   int64_t blocks_interleaved_with(int64_t b) const {
@@ -111,7 +111,7 @@ struct ForwardPlan {
   }
 };
 
-struct GradientPlan {
+struct GradientPlan {  // memory layout of the weight gradient
   int64_t channel_blocks, filter_blocks, tile_block;
   int64_t chunk;  // filter blocks processed together: their sums fit the cache
   int64_t cuts;  // ranges of tiles with separate sums; depends on the shape alone
@@ -126,8 +126,8 @@ struct GradientPlan {
     u_block = channel_blocks * LANES * LANES;
     u_position = chunk * u_block + 16;
     const int64_t all = positions * positions;
-    u = rounded_to_line(all * u_position);
-    sums = spaced_size(u);
+    u = round_to_cache_line(all * u_position);
+    sums = spaced_floats(u);
     // More cuts, or cuts of fewer tiles, would cost more than threads gain.
     const bool in_cache = u <= 1 << 16;
     const int64_t maximum = in_cache ? 8 : u <= 1 << 18 ? 4 : 2;
@@ -138,12 +138,12 @@ struct GradientPlan {
     v_block = tile_block * LANES;
     v_position = channel_blocks * v_block + 16;
     m_position = chunk * v_block + 16;
-    zeros = rounded_to_line(std::max(channels, filters) + LANES);
-    v = rounded_to_line(all * v_position);
-    m = rounded_to_line(all * m_position);
-    part = spaced_size(v + m + strip_floats(tile_block));
+    zeros = round_to_cache_line(std::max(channels, filters) + LANES);
+    v = round_to_cache_line(all * v_position);
+    m = round_to_cache_line(all * m_position);
+    part = spaced_floats(v + m + strip_floats(tile_block));
   }
-  int64_t size(int threads) const { return spaced_size(zeros) + cuts * sums + threads * part; }
+  int64_t floats(int threads) const { return spaced_floats(zeros) + cuts * sums + threads * part; }
   // The number of parts of a chunk's groups: as many units of work as threads, or a multiple, if
   // possible. A sum is made of the same parts.
   int64_t span_count(int64_t groups, int64_t threads) const {

@@ -86,8 +86,8 @@ inline void product_of_tiles(int64_t tiles, const float* v, const float* u, int6
 
 // Computes s for `tiles` tiles and the filter blocks b .. last, at most plan.chunk of them.
 template <int P, int N>
-inline void multiply(const ForwardPlan& plan, const float* v, const float* u, int64_t channels,
-                     int64_t tiles, int64_t b, int64_t last, float* s) {
+inline void sum_products(const ForwardPlan& plan, const float* v, const float* u, int64_t channels,
+                         int64_t tiles, int64_t b, int64_t last, float* s) {
   const int64_t groups = (tiles + ROWS - 1) / ROWS;
   if constexpr (BY_ROW) {
     for (int64_t i = 0; i < P; ++i)

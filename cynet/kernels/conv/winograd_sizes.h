@@ -37,7 +37,7 @@ inline bool is_supported(const WinogradShape& s) { return is_supported(s.kernel,
 
 // An image, or with step 2 its four phases: pixel (i, j) of phase (p, q) is pixel (2 i + p - top, 2
 // j + q - left) of the image, which may be outside.
-struct Image {
+struct Image {  // size of an image, or of its phases
   int64_t batch, height, width, channels, step, top, left;
   int64_t rows() const { return step == 1 ? height : (height - 1 + top) / 2 + 1; }
   int64_t columns() const { return step == 1 ? width : (width - 1 + left) / 2 + 1; }
@@ -57,12 +57,12 @@ inline Image output_image(const WinogradShape& s) {
   return {s.batch, length(s.height, s.pad_h), length(s.width, s.pad_w), s.filters, 1, 0, 0};
 }
 
-struct Tile {
+struct Tile {  // where a tile begins
   int64_t image, row, column;  // position of the tile's first pixel, maybe outside of the image
 };
 
 // The tiles of side x side pixels of an image, row by row.
-struct Tiles {
+struct Tiles {  // how an image is cut into tiles
   int64_t side, down, across, count;
   Tiles(const Image& image, int64_t side)
       : side(side),

@@ -15,7 +15,7 @@ inline Tile tile_in_phase(const Image& image, const Tile& tile, int64_t phase) {
 }
 
 // The number of steps that fit into `pixels`, rounded up; negative for negative `pixels`.
-inline int64_t step_count(const Image& image, int64_t pixels) {
+inline int64_t pixels_to_steps(const Image& image, int64_t pixels) {
   return image.step == 1 ? pixels : (pixels + 1) / 2;
 }
 
@@ -99,7 +99,7 @@ CYNET_XINLINE void transform_strip_columns(const float* strip, int64_t line, flo
 // Destination of the positions of tiles: blocks begin .. end, `block` floats apart, and groups of
 // ROWS adjacent tiles, `group` floats apart. Position (row i, column j) of a tile is at i * down +
 // j * across.
-struct TileTargets {
+struct TileTargets {  // where positions of transformed tiles go
   float* v;
   int64_t begin, end, block, group, down, across;
   float* operator()(int64_t b, int64_t tile) const {
@@ -117,9 +117,9 @@ inline void transform_adjacent_tiles(const float* x, const Image& image, const T
   const int64_t all = (count - 1) * side + P, line = all * LANES;
   for (int64_t phase = 0; phase < image.phases(); ++phase) {
     const Tile tile = tile_in_phase(image, first, phase);
-    const int64_t left = std::clamp<int64_t>(step_count(image, -tile.column), 0, all);
+    const int64_t left = std::clamp<int64_t>(pixels_to_steps(image, -tile.column), 0, all);
     const int64_t right =
-        std::clamp<int64_t>(step_count(image, image.width - tile.column), left, all);
+        std::clamp<int64_t>(pixels_to_steps(image, image.width - tile.column), left, all);
     const int64_t row = step * image.width * channels, column = step * channels;
     const float* pixels =
         x + ((tile.image * image.height + tile.row) * image.width + tile.column) * channels;
@@ -217,10 +217,10 @@ inline void write_tile(const float* s, int64_t apart, const Image& image, const 
       s, [&](int i, int j, Vec v) CYNET_XLAMBDA { at(pixels + (i * N + j) * LANES) = v; });
   Vec bias = {};
   if (finish.bias) bias = load_part(finish.bias + block * LANES, lanes);
-  const int64_t first_row = std::max<int64_t>(step_count(image, top), 0);
-  const int64_t last_row = std::min<int64_t>(step_count(image, bottom), N);
-  const int64_t first = std::max<int64_t>(step_count(image, left), 0);
-  const int64_t last = std::min<int64_t>(step_count(image, right), N);
+  const int64_t first_row = std::max<int64_t>(pixels_to_steps(image, top), 0);
+  const int64_t last_row = std::min<int64_t>(pixels_to_steps(image, bottom), N);
+  const int64_t first = std::max<int64_t>(pixels_to_steps(image, left), 0);
+  const int64_t last = std::min<int64_t>(pixels_to_steps(image, right), N);
   for (int64_t i = first_row; i < last_row; ++i)
     for (int64_t j = first; j < last; ++j) {
       float* to = base + i * down + j * across;

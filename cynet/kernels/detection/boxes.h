@@ -13,7 +13,7 @@
 namespace cynet {
 
 // Allocates arrays, each aligned to 64 bytes, from one block of memory.
-struct ScratchArena {
+struct ScratchArena {  // hands out workspace
   char* at;
   explicit ScratchArena(void* memory) : at(static_cast<char*>(memory)) {}
   template <typename T>
@@ -40,7 +40,7 @@ void for_images(const Args& args, int64_t batch, int64_t bytes_each, Body body) 
 }
 
 template <typename T>
-struct Corners {
+struct Corners {  // corners of a box
   T left, top, right, bottom;
 };
 
@@ -105,7 +105,7 @@ inline void order_by_score(const T* scores, I* order, int64_t n, int64_t maximum
 // BoxCandidates of a suppression in descending order of score: one array for each coordinate, which
 // suits the loops. If kinds count, boxes of one kind are contiguous.
 template <typename T>
-struct BoxCandidates {
+struct BoxCandidates {  // boxes that suppress each other
   T *left, *top, *right, *bottom, *area, *dropped;
   T *kind, *gone;   // class and `dropped` mark by position; `kind` is NULL for one class
   int32_t* order;  // positions of the boxes in order of score; NULL: 0, 1, ...

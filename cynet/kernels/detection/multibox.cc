@@ -51,12 +51,12 @@ void multibox_prior(const Args& args) {
 CYNET_PARAMS(TargetParams, TARGET_FIELDS)
 
 // The best anchor of a box among those that have no box yet, and their overlap.
-struct BestAnchor {
+struct BestAnchor {  // an anchor and its overlap
   int64_t anchor;
   float share;
 };
 
-inline int64_t target_bytes(int64_t anchors, int64_t boxes) {
+inline int64_t target_scratch_bytes(int64_t anchors, int64_t boxes) {
   return aligned_bytes<float>(anchors * boxes) + 2 * aligned_bytes<float>(anchors) +
          2 * aligned_bytes<int32_t>(anchors) + aligned_bytes<signed char>(anchors) +
          aligned_bytes<BestAnchor>(boxes);
@@ -89,7 +89,7 @@ int64_t count_boxes(const float* labels, int64_t rows, int64_t width) {
 enum AnchorState : signed char { UNUSED = -1, NEGATIVE = 0, POSITIVE = 1 };
 
 // The anchors of one image and the boxes that they match.
-struct AnchorMatches {
+struct AnchorMatches {  // which box each anchor has
   int64_t n, boxes;
   float *shares, *best_share;  // overlaps, a row a box; the largest one of each anchor
   int32_t *match, *best_box;   // boxes of the positive anchors; of the largest overlap
@@ -210,7 +210,7 @@ void match_anchors(const TargetParams& o, const float* anchors, int64_t n, const
 }
 
 inline int64_t target_workspace_bytes(const Args& args) {
-  return args.threads * target_bytes(args.in[0]->shape[1], args.in[1]->shape[1]);
+  return args.threads * target_scratch_bytes(args.in[0]->shape[1], args.in[1]->shape[1]);
 }
 
 // reads anchor (1, n, 4), label (batch, rows, width), cls_pred (batch, classes, n)
@@ -226,7 +226,7 @@ void multibox_target(const Args& args) {
       if (labels[(i * rows + row) * width + k] != -1.0f)
         return args.fail(i * rows + row, {double(i), double(row)});
   }
-  for_images(args, batch, target_bytes(n, rows), [&](int64_t i, char* space) {
+  for_images(args, batch, target_scratch_bytes(n, rows), [&](int64_t i, char* space) {
     const float* mine = labels + i * rows * width;
     match_anchors(args.as<TargetParams>(), args.input<float>(0), n, mine,
                   count_boxes(mine, rows, width), width, args.input<float>(2) + i * n * classes,
@@ -240,7 +240,7 @@ void multibox_target(const Args& args) {
       field(int64_t, nms_topk) field(bool, clip) field(bool, force_suppress)
 CYNET_PARAMS(DetectionParams, DETECTION_FIELDS)
 
-inline int64_t detection_bytes(int64_t n) {
+inline int64_t detection_scratch_bytes(int64_t n) {
   return aligned_bytes<float>(6 * n) + aligned_bytes<float>(n) + 2 * aligned_bytes<int32_t>(n) +
          BoxCandidates<float>::bytes(n);
 }
@@ -302,7 +302,7 @@ void detect_boxes(const DetectionParams& o, const float* scores, int64_t classes
 }
 
 inline int64_t detection_workspace_bytes(const Args& args) {
-  return args.threads * detection_bytes(args.in[2]->shape[1]);
+  return args.threads * detection_scratch_bytes(args.in[2]->shape[1]);
 }
 
 // reads cls_prob (batch, classes, n), loc_pred (batch, 4 n), anchor (1, n, 4)
@@ -310,7 +310,7 @@ template <typename T>
 void multibox_detection(const Args& args) {
   const int64_t batch = args.in[0]->shape[0], classes = args.in[0]->shape[1];
   const int64_t n = args.in[2]->shape[1];
-  for_images(args, batch, detection_bytes(n), [&](int64_t i, char* space) {
+  for_images(args, batch, detection_scratch_bytes(n), [&](int64_t i, char* space) {
     detect_boxes(args.as<DetectionParams>(), args.input<float>(0) + i * n * classes, classes,
                  args.input<float>(1) + i * n * 4, args.input<float>(2), n,
                  args.output<float>(0) + i * n * 6, space);

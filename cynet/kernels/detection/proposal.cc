@@ -11,7 +11,7 @@ namespace {
           field(bool, iou_loss)
 CYNET_PARAMS(ProposalParams, PROPOSAL_FIELDS)
 
-inline int64_t proposal_bytes(int64_t n) {
+inline int64_t proposal_scratch_bytes(int64_t n) {
   return aligned_bytes<float>(4 * n) + aligned_bytes<float>(n) + 2 * aligned_bytes<int32_t>(n) +
          BoxCandidates<float>::bytes(n);
 }
@@ -86,7 +86,7 @@ void select_proposals(const ProposalParams& o, int64_t height, int64_t width, co
 }
 
 inline int64_t proposal_workspace_bytes(const Args& args) {
-  return args.threads * proposal_bytes(args.in[0]->size / args.in[0]->shape[0] / 2);
+  return args.threads * proposal_scratch_bytes(args.in[0]->size / args.in[0]->shape[0] / 2);
 }
 
 // reads cls_prob (batch, 2 A, H, W), bbox_pred, im_info; writes output, score
@@ -100,7 +100,7 @@ void proposal(const Args& args) {
     if (!(proposal_extent(info[3 * i], p) <= shape[2] &&
           proposal_extent(info[3 * i + 1], p) <= shape[3]))
       return args.fail(i, {info[3 * i], info[3 * i + 1], double(shape[2]), double(shape[3])});
-  for_images(args, shape[0], proposal_bytes(n / 2), [&](int64_t i, char* space) {
+  for_images(args, shape[0], proposal_scratch_bytes(n / 2), [&](int64_t i, char* space) {
     select_proposals(p, shape[2], shape[3], args.input<float>(0) + i * n + n / 2,
                      args.input<float>(1) + i * 2 * n, info + 3 * i, static_cast<float>(i),
                      args.output<float>(0) + i * after * 5, args.output<float>(1) + i * after,

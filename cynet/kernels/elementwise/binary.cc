@@ -8,6 +8,7 @@ namespace cynet {
 #define REAL(F) CYNET_REAL_ROW(F, binary_loop, functor::F)  // a row with loops for floats
 #define ALL(F) CYNET_ROW(F, binary_loop, functor::F)  // a row with loops for all dtypes
 static const FunctorRow<BinaryLoop> rows[] = {
+    // one per functor
     ALL(plus),        ALL(minus),         ALL(mul),          ALL(div),          ALL(mod),
     ALL(power),       ALL(maximum),       ALL(minimum),      ALL(equal),        ALL(not_equal),
     ALL(greater),     ALL(greater_equal), ALL(lesser),       ALL(lesser_equal), ALL(logical_and),

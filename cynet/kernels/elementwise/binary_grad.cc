@@ -8,6 +8,7 @@ namespace cynet {
 #define REAL(F) CYNET_REAL_ROW(F, grad_loop, functor::F)  // a row with loops for floats
 #define ALL(F) CYNET_ROW(F, grad_loop, functor::F)  // a row with loops for all dtypes
 static const FunctorRow<GradLoop> rows[] = {
+    // one per functor
     ALL(grad_one),       ALL(grad_minus_one),   ALL(grad_left),        ALL(grad_right),
     ALL(div_lgrad),      ALL(div_rgrad),        ALL(mod_rgrad),        ALL(power_lgrad),
     REAL(power_rgrad),   REAL(hypot_lgrad),     REAL(hypot_rgrad),     ALL(greater_equal),

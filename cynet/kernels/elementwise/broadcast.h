@@ -77,7 +77,7 @@ inline int64_t operand_size(const Kernel& k, int operand) {
   return element_size(operand_dtype(k, operand));
 }
 
-struct ChunkBuffer {
+struct ChunkBuffer {  // a chunk of converted elements
   alignas(64) char bytes[CHUNK * 8];
 };
 
@@ -320,7 +320,7 @@ inline void grad_threaded(int threads, const Kernel& k, const void* g, int sg, c
 enum { SHORT = 64 };
 
 // One operand of a space; its elements are numbered in the space's flat order.
-class FlatOperand {
+class FlatOperand {  // a broadcast operand in flat order
  public:
   FlatOperand(const Space& s, int operand, const void* data, int64_t size)
       : data_(data), size_(size) {
@@ -372,7 +372,7 @@ class FlatOperand {
 
 // True if the loop over a space goes by blocks of part_elements. Its first operand, the output, is
 // read and written in place.
-inline bool needs_parts(const Space& s) {
+inline bool is_run_by_parts(const Space& s) {
   const int last = s.ndim - 1;
   int64_t size = 1;
   if (s.shape[last] >= SHORT || last == 0 || s.size < 4 * SHORT) return false;
@@ -390,7 +390,7 @@ inline void binary_broadcast(int threads, const Kernel& k, const Space& s, const
                              const void* b, void* out) {
   const int64_t size = element_size(k.dtype);
   const int64_t size_a = operand_size(k, 0), size_b = operand_size(k, 1);
-  if (needs_parts(s)) {
+  if (is_run_by_parts(s)) {
     const int64_t each = part_elements(s);
     parallel_for(threads, (s.size + each - 1) / each, [=, &k, &s](int64_t first, int64_t past) {
       FlatOperand fa(s, 1, a, size_a), fb(s, 2, b, size_b);
@@ -418,7 +418,7 @@ inline void grad_broadcast(int threads, const Kernel& k, const Space& s, const v
                            const void* a, const void* b, void* out) {
   const int64_t size = element_size(k.dtype), size_g = operand_size(k, 0);
   const int64_t size_a = operand_size(k, 1), size_b = operand_size(k, 2);
-  if (needs_parts(s)) {
+  if (is_run_by_parts(s)) {
     const int64_t each = part_elements(s);
     parallel_for(threads, (s.size + each - 1) / each, [=, &k, &s](int64_t first, int64_t past) {
       FlatOperand fg(s, 1, g, size_g), fa(s, 2, a, size_a), fb(s, 3, b, size_b);

@@ -79,7 +79,7 @@ struct has_at_two_functor<F, std::void_t<typename F::at_two_functor>> : std::tru
 namespace cynet {
 
 template <typename Loop>
-struct FunctorRow {
+struct FunctorRow {  // loops of a functor by dtype and level
   const char* name;
   Loop loop[N_REQ][N_DTYPE][N_LEVEL];
 };

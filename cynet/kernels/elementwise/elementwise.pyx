@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 from ..._typedefs cimport TBlob
 from ..isa.dispatch cimport cpu_level
-from ..parallel cimport GRAIN, threads_awake, threads_for
+from ..parallel cimport GRAIN, threads_if_awake, threads_for
 
 
 cdef extern from "elementwise/broadcast.h" namespace "cynet" nogil:
@@ -35,7 +35,7 @@ cdef int _thread_count(int64_t n) noexcept nogil:
     cdef int threads
     if n < GRAIN or n >= MIN_WAKING_ELEMENTS:
         return threads_for(n)
-    threads = threads_awake(n)
+    threads = threads_if_awake(n)
     return threads_for(n) if threads == 1 and ran_loop_lately() else threads
 
 

@@ -12,7 +12,7 @@ CYNET_XINLINE void put_or_add(T& out, T value) {
 // for writes. A loop that did both would round once, or twice, as the compiler likes for vectors
 // and for the numbers behind them.
 template <typename T, class Write>
-CYNET_XINLINE void add_parts(T* out, int64_t n, Write&& write) {
+CYNET_XINLINE void add_by_parts(T* out, int64_t n, Write&& write) {
   enum { PART = 256 };
   T y[PART];
   for (int64_t start = 0; start < n; start += PART) {
@@ -47,8 +47,8 @@ void unary_loop(const void* x_, void* out_, int64_t n) {
   const T* x = static_cast<const T*>(x_);
   T* out = static_cast<T*>(out_);
   if constexpr (add && !can_add_directly<F>) {
-    return add_parts(out, n,
-                     [=](T* y, int64_t i, int64_t m) { unary_loop<F, T, false>(x + i, y, m); });
+    return add_by_parts(out, n,
+                        [=](T* y, int64_t i, int64_t m) { unary_loop<F, T, false>(x + i, y, m); });
   }
   if constexpr (has_fast_form<F>::value && std::is_same<T, float>::value)
     return fast_form_loop<F>(out, n, x);
@@ -72,7 +72,7 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
   const T* b = static_cast<const T*>(b_);
   T* out = static_cast<T*>(out_);
   if constexpr (add && !can_add_directly<F>) {
-    return add_parts(out, n, [=](T* y, int64_t i, int64_t m) {
+    return add_by_parts(out, n, [=](T* y, int64_t i, int64_t m) {
       binary_loop<F, T, false>(a + i * sa, sa, b + i * sb, sb, y, m);
     });
   }
@@ -117,7 +117,7 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
   const T* b = static_cast<const T*>(b_);
   T* out = static_cast<T*>(out_);
   if constexpr (add && !can_add_directly<F>) {
-    return add_parts(out, n, [=](T* y, int64_t i, int64_t m) {
+    return add_by_parts(out, n, [=](T* y, int64_t i, int64_t m) {
       grad_loop<F, T, false>(g + i * sg, sg, a + i * sa, sa, b + i * sb, sb, y, m);
     });
   }

@@ -8,7 +8,7 @@
 
 namespace cynet {
 
-struct FunctorTable {
+struct FunctorTable {  // look-ups of the functors of a family
   // loop == nullptr: no such functor
   Kernel (*find)(const char* name, int dtype, int add, int level);
   // The name of functor i (nullptr: no such row), and whether integers have their own loops.

@@ -34,7 +34,7 @@ namespace functor {
 
 // A functor with `is_fast` has a branch-free float form, `fast_form`, where is_fast(x). The
 // CPU loops take it where all of a few neighbours do.
-#define CYNET_CIRCULAR(Name)                                                          \
+#define CYNET_TRIGONOMETRIC(Name)                                                     \
   struct Name {                                                                       \
     template <typename T>                                                             \
     static CYNET_XINLINE T map(T x) {                                                 \
@@ -85,7 +85,7 @@ CYNET_XINLINE auto signed_of(T a) {
 }
 
 // Functions of bits; floats give NaN, and operators refuse floats.
-#define CYNET_BITS(Name, parameters, ...)                                           \
+#define CYNET_BITWISE(Name, parameters, ...)                                        \
   struct Name {                                                                     \
     template <typename T>                                                           \
     static CYNET_XINLINE T map parameters {                                         \
@@ -93,16 +93,16 @@ CYNET_XINLINE auto signed_of(T a) {
       else return std::numeric_limits<T>::quiet_NaN();                              \
     }                                                                               \
   };
-CYNET_BITS(bitwise_not, (T x), ~x)
-CYNET_BITS(bitwise_and, (T a, T b), a& b)
-CYNET_BITS(bitwise_or, (T a, T b), a | b)
-CYNET_BITS(bitwise_xor, (T a, T b), a ^ b)
-CYNET_BITS(left_shift, (T a, T b), shift_left(a, b))
-CYNET_BITS(right_shift, (T a, T b), shift_right(a, b))
+CYNET_BITWISE(bitwise_not, (T x), ~x)
+CYNET_BITWISE(bitwise_and, (T a, T b), a& b)
+CYNET_BITWISE(bitwise_or, (T a, T b), a | b)
+CYNET_BITWISE(bitwise_xor, (T a, T b), a ^ b)
+CYNET_BITWISE(left_shift, (T a, T b), shift_left(a, b))
+CYNET_BITWISE(right_shift, (T a, T b), shift_right(a, b))
 // uint8 numbers are widened first, so that 255 is not -1.
-CYNET_BITS(gcd, (T a, T b), integer_gcd(signed_of(a), signed_of(b)))
-CYNET_BITS(lcm, (T a, T b), integer_lcm(signed_of(a), signed_of(b)))
-#undef CYNET_BITS
+CYNET_BITWISE(gcd, (T a, T b), integer_gcd(signed_of(a), signed_of(b)))
+CYNET_BITWISE(lcm, (T a, T b), integer_lcm(signed_of(a), signed_of(b)))
+#undef CYNET_BITWISE
 
 // 1 or 0 for each number.
 CYNET_UNARY(isnan, x != x)
@@ -141,9 +141,9 @@ CYNET_UNARY(rsqrt, T(1) / std::sqrt(x))
 CYNET_UNARY(cbrt, math::cbrt(x))
 CYNET_UNARY(rcbrt, T(1) / math::cbrt(x))
 CYNET_UNARY(reciprocal, T(1) / x)
-CYNET_CIRCULAR(sin)
-CYNET_CIRCULAR(cos)
-CYNET_CIRCULAR(tan)
+CYNET_TRIGONOMETRIC(sin)
+CYNET_TRIGONOMETRIC(cos)
+CYNET_TRIGONOMETRIC(tan)
 CYNET_UNARY(arcsin, math::arcsin(x))
 CYNET_UNARY(arccos, math::arccos(x))
 CYNET_UNARY(arctan, math::arctan(x))
@@ -456,7 +456,7 @@ struct smooth_l1_grad {
 
 #undef CYNET_UNARY
 #undef CYNET_BINARY
-#undef CYNET_CIRCULAR
+#undef CYNET_TRIGONOMETRIC
 
 }  // namespace functor
 }  // namespace cynet

@@ -9,7 +9,7 @@ namespace cynet {
 
 // The space of a chain is rows x columns; an array lies in it by two strides, in elements. The
 // stride along a row is 1, or 0 for an element that repeats.
-struct FusedOperand {
+struct FusedOperand {  // an array, register or constant
   int array;     // index of the array; -1: a register; -2: a constant
   int index;     // index of the register
   int column;    // stride along a row
@@ -24,7 +24,7 @@ struct FusedOperand {
 // which arithmetic.h joins, as it makes a line FOLDED that is an operand of another one.
 enum FusedLoopKind { FUSED_KERNEL, FROM_UINT8, FROM_INT8, TO_UINT8, TO_INT8, ARITHMETIC, FOLDED };
 
-struct FusedLoop {
+struct FusedLoop {  // one line of a chain
   Kernel kernel;
   int kind;        // FusedLoopKind
   int reads;       // number of operands: 1 UnaryLoop, 2 BinaryLoop, 3 GradLoop
@@ -47,7 +47,7 @@ struct FusedStep {
 
 enum { FUSED_REGISTERS = 16, FUSED_BYTES = 32768 };  // maximum number; maximum bytes of all
 
-struct FusedLoops {
+struct FusedLoops {  // a chain of loops over blocks
   int64_t rows, columns;
   int64_t block;  // elements of a block, at most
   int64_t work;   // cost of an element in simple operations

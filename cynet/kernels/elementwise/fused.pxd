@@ -24,7 +24,7 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
         int operand[3]
         int target
         int by_rows    # 1: an operand's rows are not contiguous
-        int op         # this field and the next ones are 0 until finish_chain sets them
+        int op         # this field and the next ones are 0 until plan_chain sets them
         int scaled[2]
         int first
         int n_steps
@@ -50,8 +50,8 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
 # Makes of a chain's loops, operands, rows, columns and element what runs: lines of arithmetic that
 # follow one another become one loop, so `loops` changes. `steps` holds up to three a loop, or is
 # NULL: each line stays a loop. `registers`: how many there are.
-cdef int finish_chain(FusedLoops* chain, FusedLoop* loops, FusedStep* steps,
-                      int registers) noexcept nogil
+cdef int plan_chain(FusedLoops* chain, FusedLoop* loops, FusedStep* steps,
+                    int registers) noexcept nogil
 # Runs all loops block by block; an operand is an index into `arrays`. Returns 1 for a NaN as
 # integer.
 cdef int run_fused_blocks(int threads, const FusedLoops* chain, void** arrays) noexcept nogil

@@ -24,8 +24,8 @@ cdef int run_fused_blocks(int threads, const FusedLoops* chain, void** arrays) n
     return run(threads, chain[0], arrays)
 
 
-cdef int finish_chain(FusedLoops* chain, FusedLoop* loops, FusedStep* steps,
-                      int registers) noexcept nogil:
+cdef int plan_chain(FusedLoops* chain, FusedLoop* loops, FusedStep* steps,
+                    int registers) noexcept nogil:
     global joined_line_count
     cdef int most = BLOCK_ELEMENTS, before = chain.n_loops
     chain.loops = loops

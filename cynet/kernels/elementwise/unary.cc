@@ -8,6 +8,7 @@ namespace cynet {
 #define REAL(F) CYNET_REAL_ROW(F, unary_loop, functor::F)  // a row with loops for floats
 #define ALL(F) CYNET_ROW(F, unary_loop, functor::F)  // a row with loops for all dtypes
 static const FunctorRow<UnaryLoop> rows[] = {
+    // one per functor
     ALL(identity), ALL(zero),        ALL(one),      ALL(negative),    ALL(abs),
     ALL(sign),     ALL(square),      ALL(relu),     ALL(logical_not), REAL(exp),
     REAL(log),     REAL(log2),       REAL(log10),   REAL(log1p),      REAL(expm1),

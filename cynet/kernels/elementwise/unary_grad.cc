@@ -8,6 +8,7 @@ namespace cynet {
 #define REAL(F) CYNET_REAL_ROW(F, binary_loop, gradient_times<functor::F>)  // for floats
 #define ALL(F) CYNET_ROW(F, binary_loop, gradient_times<functor::F>)  // for all dtypes
 static const FunctorRow<BinaryLoop> rows[] = {
+    // one per functor
     ALL(two_x),          ALL(minus_one),
     ALL(relu_grad_y),    ALL(sign),
     REAL(log2_grad),     REAL(log10_grad),

@@ -155,7 +155,7 @@ void select_each(const Args& args, const Blob& condition, const T* x, const T* y
   static const TruthLoop truths[N_DTYPE] = {
       truth_loop<float>,   truth_loop<double>, truth_loop<half>,    truth_loop<uint8_t>,
       truth_loop<int32_t>, truth_loop<int8_t>, truth_loop<int64_t>, truth_loop<uint8_t>};
-  const TruthLoop truth = truths[dtype_row(condition.dtype)];
+  const TruthLoop truth = truths[dtype_index(condition.dtype)];
   const int64_t size = element_size(condition.dtype), each = n / condition.size;
   parallel_for(args.threads, condition.size, [=, &condition](int64_t begin, int64_t end) {
     uint8_t mask[STEP];

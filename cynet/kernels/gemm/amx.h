@@ -44,14 +44,14 @@ constexpr int64_t SCRATCH_FLOATS = 2 * SPLIT_A + SPLIT_B + WIDE_PANEL + FLOATS_A
 #include "gemm/amx_prepacked.h"
 
 // Writes a block of sums to the result, row by row.
-struct BlockWriter {
+struct BlockWriter {  // writes a block of sums row by row
   const TileJob* job = nullptr;
   const float* sums = nullptr;
   float* c = nullptr;
   const float* bias = nullptr;
   int64_t rows = 0, columns = 0, row = 0;
 
-  void run(int64_t n) {
+  void write_rows(int64_t n) {
     for (; n > 0 && row < rows; --n, ++row)
       for (int64_t j = 0; j < columns; j += LANES) {
         float* to = c + row * job->c_row + j;
@@ -62,7 +62,7 @@ struct BlockWriter {
 };
 
 // The AMX tile configuration of a thread: all tiles have full size. Other code may have changed it.
-struct Tiles {
+struct Tiles {  // sets the AMX tile configuration
   Tiles() {
     struct __attribute__((packed)) {
       uint8_t palette, start, reserved[14];
@@ -88,13 +88,13 @@ inline void sum_tiles(const float* a, const float* b, int64_t chunks, float* sum
   if (C > 1) _tile_zero(1);
   if (R > 1) _tile_zero(2);
   if (R > 1 && C > 1) _tile_zero(3);
-#define CYNET_ROWS(part)                 \
+#define CYNET_LOAD_ROWS(part)            \
   _tile_loadd(4, a + (part) * TILE, 64); \
   if (R > 1) _tile_loadd(5, a + (PARTS + (part)) * TILE, 64);
-#define CYNET_COLUMNS(part)              \
+#define CYNET_LOAD_COLUMNS(part)         \
   _tile_loadd(6, b + (part) * TILE, 64); \
   if (C > 1) _tile_loadd(7, b + (PARTS + (part)) * TILE, 64);
-#define CYNET_PRODUCTS                         \
+#define CYNET_ADD_PRODUCTS                     \
   _tile_dpbf16ps(0, 4, 6);                     \
   if (C > 1) _tile_dpbf16ps(1, 4, 7);          \
   if (R > 1) _tile_dpbf16ps(2, 5, 6);          \
@@ -102,17 +102,17 @@ inline void sum_tiles(const float* a, const float* b, int64_t chunks, float* sum
   work();
   for (int64_t i = 0; i < chunks; ++i, a += STEP, b += STEP) {
     // clang-format off
-    CYNET_ROWS(0) CYNET_COLUMNS(2) CYNET_PRODUCTS
-    CYNET_COLUMNS(0) CYNET_PRODUCTS
-    CYNET_ROWS(2) CYNET_PRODUCTS
-    CYNET_ROWS(1) CYNET_PRODUCTS
-    CYNET_COLUMNS(1) CYNET_PRODUCTS
-    CYNET_ROWS(0) CYNET_PRODUCTS
+    CYNET_LOAD_ROWS(0) CYNET_LOAD_COLUMNS(2) CYNET_ADD_PRODUCTS
+    CYNET_LOAD_COLUMNS(0) CYNET_ADD_PRODUCTS
+    CYNET_LOAD_ROWS(2) CYNET_ADD_PRODUCTS
+    CYNET_LOAD_ROWS(1) CYNET_ADD_PRODUCTS
+    CYNET_LOAD_COLUMNS(1) CYNET_ADD_PRODUCTS
+    CYNET_LOAD_ROWS(0) CYNET_ADD_PRODUCTS
     // clang-format on
   }
-#undef CYNET_PRODUCTS
-#undef CYNET_COLUMNS
-#undef CYNET_ROWS
+#undef CYNET_ADD_PRODUCTS
+#undef CYNET_LOAD_COLUMNS
+#undef CYNET_LOAD_ROWS
   _tile_stored(0, sums, 4 * BLOCK);
   if (C > 1) _tile_stored(1, sums + SIDE, 4 * BLOCK);
   if (R > 1) _tile_stored(2, sums + SIDE * BLOCK, 4 * BLOCK);
@@ -151,7 +151,7 @@ inline ThreadGrid thread_grid(int64_t m, int64_t n, int threads, bool b_shared) 
 }
 
 // One operand of a part of the result: its address and its range of rows or columns.
-struct ProductOperand {
+struct ProductOperand {  // an operand and its range of blocks
   const float* from;  // NULL if `packed` is not
   int64_t step, across, along;  // strides: line to line, across lines, along the sum
   IndexRange range;
@@ -231,8 +231,8 @@ inline void multiply_part(const Product& p, const ProductOperand& outer,
           const bool streams = inner.packed && first == outer.range.begin;
           const float* ahead = other + PREFETCH_FLOATS;
           const auto work = [&] {
-            finisher.run(finished);
-            next.template run<OUTER>(each);
+            finisher.write_rows(finished);
+            next.template split_rows<OUTER>(each);
             if (!streams) return;
             for (int64_t line = 0; line < TILE; line += LANES) prefetch_line<false>(ahead + line);
             ahead += TILE;
@@ -241,12 +241,12 @@ inline void multiply_part(const Product& p, const ProductOperand& outer,
             for (int64_t j = 0; j < columns; j += LANES) prefetch_line<true>(c + r * p.c_row + j);
           const float *a = BY_ROWS ? block : other, *b = BY_ROWS ? other : block;
           sum_block(a, b, rows, columns, chunks, sums[buffer], work);
-          finisher.run(BLOCK);
+          finisher.write_rows(BLOCK);
           finisher = {&job, sums[buffer], c, bias, rows, columns};
           buffer = 1 - buffer;
         }
       }
-      finisher.run(BLOCK);
+      finisher.write_rows(BLOCK);
     }
 }
 
@@ -315,13 +315,13 @@ inline void multiply_packed(const float* a, int64_t a_row, int64_t m, const floa
                              {0, 0, 1}, &term, to, nullptr, 0, rows);
           continue;
         }
-        const auto work = [&] { finisher.run(finished); };
+        const auto work = [&] { finisher.write_rows(finished); };
         sum_block(split, block, rows, columns, chunks, sums[buffer], work);
-        finisher.run(BLOCK);
+        finisher.write_rows(BLOCK);
         finisher = {&job, sums[buffer], to, nullptr, rows, columns};
         buffer = 1 - buffer;
       }
-      finisher.run(BLOCK);
+      finisher.write_rows(BLOCK);
     }
   }
 }

@@ -5,7 +5,7 @@
 // slice of its depth (at most LIMIT numbers), blocks of 32 columns. A block whose numbers cannot be
 // split is a panel in the layout of small_loops.h.
 template <int64_t LIMIT>
-struct Packing {
+struct Packing {  // layout of a packed k x n matrix
   int64_t k, n;
 
   int64_t chunk_count() const { return (k + CHUNK - 1) / CHUNK; }

@@ -3,7 +3,7 @@
 // Extremes of split numbers, as bits: the greatest high part, the least nonzero high part less 1,
 // and the greatest low part, which is NaN if there was a NaN or an infinity. All bits of low parts
 // together: the last 16 are 0 but of numbers that are too small for a high part.
-struct SplitExtremes {
+struct SplitExtremes {  // extremes of the numbers split so far
   __m512i maximum, least, low, bits;
   SplitExtremes()
       : maximum(_mm512_setzero_si512()),
@@ -11,7 +11,7 @@ struct SplitExtremes {
         low(maximum),
         bits(maximum) {}
 };
-struct ExponentRange {
+struct ExponentRange {  // of the numbers of a block
   int greatest, least;  // exponents, as in a float32's bits
 
   static ExponentRange from_extremes(const SplitExtremes& e) {
@@ -78,7 +78,7 @@ enum TileOrder { LINES, TRANSPOSED_LINES, COLUMNS, TRANSPOSED_COLUMNS };
 // Splits a block of an operand in steps that other work may interleave: `count` rows or columns of
 // `depth` numbers; lines in memory are `step` apart. A row of a tile has the pairs of numbers, or
 // of lines, i and 16 + i of a chunk.
-struct Splitter {
+struct Splitter {  // splits floats into bfloat16 tiles
   const float* from = nullptr;
   int64_t step = 0, count = 0, depth = 0;
   float* to = nullptr;
@@ -117,7 +117,7 @@ struct Splitter {
 
   // Splits the next n rows of tiles.
   template <TileOrder ORDER>
-  void run(int64_t n) {
+  void split_rows(int64_t n) {
     SplitExtremes seen = extent;
     for (; n > 0 && k < depth; --n) {
       __m512 x, y;
@@ -157,7 +157,7 @@ struct Splitter {
   // Splits the remaining numbers; returns the range of all.
   template <TileOrder ORDER>
   ExponentRange split_rest() {
-    run<ORDER>(INT64_MAX);
+    split_rows<ORDER>(INT64_MAX);
     return ExponentRange::from_extremes(extent);
   }
 };

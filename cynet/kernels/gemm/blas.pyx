@@ -3,7 +3,7 @@
 from cython.parallel cimport prange
 
 from ..parallel cimport threads_for
-from .small cimport Product, product_narrow, product_is_narrow
+from .small cimport Product, run_narrow_product, product_is_narrow
 from ..reduce.row_sums cimport dot_line
 
 import ctypes
@@ -139,7 +139,7 @@ cdef void _narrow_gemm(bint b_transposed, int64_t m, int64_t n, int64_t k, const
     p.b, p.b_row, p.b_transposed = b, ldb, b_transposed
     p.c, p.c_row, p.relu, p.add = c, ldc, False, add
     p.bias = NULL
-    product_narrow(&p, threads)
+    run_narrow_product(&p, threads)
 
 
 cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,

@@ -26,7 +26,7 @@ namespace cynet {
 // where `b_transposed`. Rows are a_row, b_row and c_row floats apart; `bias` has n floats or is
 // NULL. `b_shared`: all threads have just read the whole of b. `packed`: b from product_pack, which
 // is read instead of b; a is not transposed then.
-struct Product {
+struct Product {  // arguments of c = a b
   int64_t m, n, k;
   const float* a;
   int64_t a_row;
@@ -47,30 +47,30 @@ struct Product {
 
 // Sizes of x (batch, height, width, channels in memory) and of a window; y is (batch, out_height,
 // out_width, filters), w (filters, channels, kernel_h, kernel_w).
-struct ConvWindow {
+struct ConvWindow {  // sizes of a convolution
   int64_t batch, height, width, channels, filters, out_height, out_width;
   int64_t kernel_h, kernel_w, stride_h, stride_w, dilate_h, dilate_w, pad_h, pad_w;
 };
 
 namespace products {
 
-struct TermOffsets {
+struct TermOffsets {  // where the factors of a term lie
   int64_t a, b;  // offsets of the factors: floats in a, vectors in the panel
 };
 
 // A part of the result with its own factors: it begins at float `c` of the result and is the sum of
 // the terms begin .. end.
-struct ResultPart {
+struct ResultPart {  // a part of c with its terms
   int64_t c, begin, end;
 };
 
-struct IndexRange {
+struct IndexRange {  // begin .. end - 1
   int64_t begin, end;
 };
 
 // The constants of a product. `step` is the distance of a's rows, or of its columns if a is
 // transposed (LINES is false).
-struct TileJob {
+struct TileJob {  // constants of a product's tiles
   const float* a;
   int64_t step, depth, c_row;
   bool relu, add;
@@ -104,7 +104,7 @@ enum WindowProduct { FORWARD, DATA, WEIGHT };
 
 // Targets and terms of forward, of the data gradient or of the weight gradient. They are stored in
 // scratch: `size` targets, then the terms.
-struct WindowTerms {
+struct WindowTerms {  // lists of output parts and their terms
   ResultPart* targets;
   TermOffsets* terms;
   int64_t size;
@@ -144,7 +144,7 @@ struct WindowTerms {
 };
 
 // Divides a result among threads: `rows` by `columns` parts.
-struct ThreadGrid {
+struct ThreadGrid {  // division of a result among threads
   int64_t rows, columns;
 
   // The result is m x n, in `vectors` of columns and `blocks` of rows. Every thread reads the

@@ -51,11 +51,11 @@ cdef int64_t product_packed_size(int64_t n, int64_t k) noexcept nogil
 cdef void product_pack(const float* b, int64_t b_row, bint transposed, int64_t k, int64_t n,
                        float* to, int threads) noexcept nogil
 cdef size_t product_workspace_bytes(int threads) noexcept nogil
-cdef void product(const Product* p, ProductKernel way, int threads, char* space) noexcept nogil
+cdef void run_product(const Product* p, ProductKernel way, int threads, char* space) noexcept nogil
 # Narrow products, which read b in place and need no scratch; a is not transposed. Whether that is
 # faster than a library's product; the product.
 cdef bint product_is_narrow(int64_t m, int64_t n, int64_t k, bint b_transposed) noexcept nogil
-cdef void product_narrow(const Product* p, int threads) noexcept nogil
+cdef void run_narrow_product(const Product* p, int threads) noexcept nogil
 
 # Bytes of scratch for window_forward, or with `backward` for both gradients.
 cdef size_t window_workspace_bytes(const ConvWindow* shape, int threads,

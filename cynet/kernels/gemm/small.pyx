@@ -62,7 +62,7 @@ cdef size_t product_workspace_bytes(int threads) noexcept nogil:
     return cpp_product_bytes(cpu_level(), threads)
 
 
-cdef void product(const Product* p, ProductKernel way, int threads, char* space) noexcept nogil:
+cdef void run_product(const Product* p, ProductKernel way, int threads, char* space) noexcept nogil:
     cpp_product(cpu_level(), way, p[0], threads, space)
 
 
@@ -70,7 +70,7 @@ cdef bint product_is_narrow(int64_t m, int64_t n, int64_t k, bint b_transposed) 
     return cpu_level() > 0 and cpp_is_few(cpu_level(), m, n, k, b_transposed, INSTEAD_OF_BLAS)
 
 
-cdef void product_narrow(const Product* p, int threads) noexcept nogil:
+cdef void run_narrow_product(const Product* p, int threads) noexcept nogil:
     cpp_product(cpu_level(), NARROW, p[0], threads, NULL)
 
 
@@ -138,11 +138,11 @@ def _level_number(name):
 KERNELS = ("panels", "amx", "narrow")  # names in the order of enum ProductKernel of small.h
 
 
-def _product_arrays(a, b, c, bint a_transposed=False, bint b_transposed=False, bias=None,
-                    bint relu=False, bint add=False, int threads=1, level=None, way="panels",
-                    bint b_shared=False, mask=None, sums=None,
-                    bint add_sums=False, bint packed=False):
-    """`product` of C-contiguous NumPy float32 matrices, for tests and benchmarks.
+def _multiply_arrays(a, b, c, bint a_transposed=False, bint b_transposed=False, bias=None,
+                     bint relu=False, bint add=False, int threads=1, level=None, way="panels",
+                     bint b_shared=False, mask=None, sums=None,
+                     bint add_sums=False, bint packed=False):
+    """`run_product` of C-contiguous NumPy float32 matrices, for tests and benchmarks.
 
     `way` is ``'panels'``, ``'amx'`` (at level ``'amx'`` alone, k > 0) or ``'narrow'`` (a is not
     transposed). With `packed`, which only AMX takes, b is packed before, and then not read.
@@ -186,8 +186,8 @@ cdef ConvWindow _window_shape(x, w, y, stride, dilate, pad):
     return s
 
 
-def _window_arrays(what, x, w, y, stride, dilate, pad, bias=None, bint relu=False, bint add=False,
-                   int threads=1, level=None):
+def _convolve_arrays(what, x, w, y, stride, dilate, pad, bias=None, bint relu=False, bint add=False,
+                     int threads=1, level=None):
     """Run one of the three convolutions on C-contiguous NumPy float32 arrays, for tests.
 
     `what` is ``'forward'``, ``'backward_data'``, ``'backward_weight'``, ``'spread'`` or

@@ -30,7 +30,7 @@ inline T clamp_to_type(float value) {
 }
 
 // Hue (0 to 360), lightness and saturation of a color of [0, 1].
-inline void to_hls(float r, float g, float b, float* h, float* l, float* s) {
+inline void rgb_to_hls(float r, float g, float b, float* h, float* l, float* s) {
   const float high = std::max(r, std::max(g, b)), low = std::min(r, std::min(g, b));
   const float range = high - low;
   *h = 0, *s = 0, *l = (high + low) * 0.5f;
@@ -43,7 +43,7 @@ inline void to_hls(float r, float g, float b, float* h, float* l, float* s) {
   if (*h < 0) *h += 360.0f;
 }
 
-inline void from_hls(float h, float l, float s, float* rgb) {
+inline void hls_to_rgb(float h, float l, float s, float* rgb) {
   rgb[0] = rgb[1] = rgb[2] = l;
   if (s == 0) return;
   const float high = l <= 0.5f ? l * (1 + s) : l + s - l * s, low = 2 * l - high;
@@ -112,8 +112,8 @@ inline void change_colors(const ColorChange& how, const T* data, int64_t n, int6
       for (int c = 0; c < 3; ++c) rgb[c] = grey * (1.0f - factor) + rgb[c] * factor;
     } else {
       float h, l, s;
-      to_hls(rgb[0] / 255.0f, rgb[1] / 255.0f, rgb[2] / 255.0f, &h, &l, &s);
-      from_hls(h + factor * 360.0f, l, s, rgb);
+      rgb_to_hls(rgb[0] / 255.0f, rgb[1] / 255.0f, rgb[2] / 255.0f, &h, &l, &s);
+      hls_to_rgb(h + factor * 360.0f, l, s, rgb);
       for (int c = 0; c < 3; ++c) rgb[c] *= 255.0f;
     }
     for (int c = 0; c < 3; ++c) out[3 * i + c] = clamp_to_type<T>(rgb[c]);
@@ -121,7 +121,7 @@ inline void change_colors(const ColorChange& how, const T* data, int64_t n, int6
 }
 
 // Computes the values to add to red, green and blue from ImageNet's principal components.
-inline void compute_light(const float* parts, float* light) {
+inline void compute_pca_light(const float* parts, float* light) {
   static const float kComponents[3][3] = {{55.46f * -0.5675f, 4.794f * 0.7192f, 1.148f * 0.4009f},
                                           {55.46f * -0.5808f, 4.794f * -0.0045f, 1.148f * -0.8140f},
                                           {55.46f * -0.5836f, 4.794f * -0.6948f, 1.148f * 0.4203f}};
@@ -132,7 +132,7 @@ inline void compute_light(const float* parts, float* light) {
 
 // Changes all images: draw(image, changes) writes at most four changes and returns their number.
 template <typename T, class Draw>
-void change_images(const Args& args, Draw draw) {
+void change_image_colors(const Args& args, Draw draw) {
   const ImageShape s(args.in[0]);
   parallel_for(args.threads, s.images, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -152,7 +152,7 @@ inline float uniform_between(float low, float high, uint32_t word) {
   return std::min(low + (high - low) * unit_float(word), high);
 }
 
-struct RandomWords {
+struct RandomWords {  // four random words per block
   uint32_t at[4];
   RandomWords(const Args& args, int64_t block) { Philox(args.seed, args.stream).block(block, at); }
 };
@@ -163,7 +163,7 @@ CYNET_PARAMS(FactorParams, FACTOR_FIELDS)
 template <typename T>
 void random_factor(const Args& args) {
   const FactorParams& p = args.as<FactorParams>();
-  change_images<T>(args, [&](int64_t image, ColorChange* changes) {
+  change_image_colors<T>(args, [&](int64_t image, ColorChange* changes) {
     const RandomWords words(args, 2 * image);
     changes[0].kind = p.kind;
     changes[0].factor = uniform_between(float(p.min_factor), float(p.max_factor), words.at[0]);
@@ -181,7 +181,7 @@ void color_jitter(const Args& args) {
   const JitterParams& p = args.as<JitterParams>();
   const float strengths[4] = {float(p.brightness), float(p.contrast), float(p.saturation),
                               float(p.hue)};
-  change_images<T>(args, [&](int64_t image, ColorChange* changes) {
+  change_image_colors<T>(args, [&](int64_t image, ColorChange* changes) {
     const RandomWords words(args, 2 * image), order(args, 2 * image + 1);
     int kinds[4], count = 0;
     for (int kind = kBrightness; kind <= kHue; ++kind)
@@ -204,14 +204,14 @@ CYNET_PARAMS(RandomLightParams, RANDOM_LIGHT_FIELDS)
 template <typename T>
 void random_light(const Args& args) {
   const float deviation = float(args.as<RandomLightParams>().alpha_std);
-  change_images<T>(args, [&](int64_t image, ColorChange* changes) {
+  change_image_colors<T>(args, [&](int64_t image, ColorChange* changes) {
     const RandomWords words(args, 2 * image);
     float parts[4];
     normal_floats(words.at[0], words.at[1], parts, parts + 1);
     normal_floats(words.at[2], words.at[3], parts + 2, parts + 3);
     for (int i = 0; i < 3; ++i) parts[i] *= deviation;
     changes[0].kind = kLight;
-    compute_light(parts, changes[0].light);
+    compute_pca_light(parts, changes[0].light);
     return 1;
   });
 }
@@ -221,9 +221,9 @@ CYNET_PARAMS(LightParams, LIGHT_FIELDS)
 
 template <typename T>
 void adjust_light(const Args& args) {
-  change_images<T>(args, [&](int64_t, ColorChange* changes) {
+  change_image_colors<T>(args, [&](int64_t, ColorChange* changes) {
     changes[0].kind = kLight;
-    compute_light(args.as<LightParams>().alpha.at, changes[0].light);
+    compute_pca_light(args.as<LightParams>().alpha.at, changes[0].light);
     return 1;
   });
 }

@@ -24,13 +24,13 @@
 
 namespace cynet {
 
-// dtypes as in _typedefs.pxd. Tables by dtype have N_DTYPE rows; `dtype_row` returns the row:
+// dtypes as in _typedefs.pxd. Tables by dtype have N_DTYPE rows; `dtype_index` returns the row:
 // bfloat16 comes last.
 enum { F32, F64, F16, U8, I32, I8, I64, BOOL, BF16 = 12 };
 enum { N_DTYPE = 9 };
 enum { N_REQ = 2 };  // write, add
 
-inline int dtype_row(int dtype) { return dtype == BF16 ? 8 : dtype; }
+inline int dtype_index(int dtype) { return dtype == BF16 ? 8 : dtype; }
 
 inline int64_t element_size(int dtype) {
   switch (dtype) {
@@ -44,7 +44,7 @@ inline int64_t element_size(int dtype) {
   }
 }
 
-struct Kernel {
+struct Kernel {  // a loop and its dtypes
   void* loop;   // UnaryLoop, BinaryLoop or GradLoop; NULL: no loop of the functor for this dtype
   int dtype;    // dtype of the arrays
   int compute;  // dtype in which the loop computes
@@ -55,7 +55,7 @@ enum { MAX_OPERANDS = 4, MAX_AXES = 8 };
 
 // Operands over one index space; strides in elements, 0 where an operand repeats. The output is
 // operand 0 and contiguous.
-struct Space {
+struct Space {  // index space of broadcast operands
   int ndim;
   int operands;
   int64_t size;

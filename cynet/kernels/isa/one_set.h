@@ -4,11 +4,11 @@
 
 #if defined(__aarch64__) && defined(__GNUC__)
 enum Level { BASELINE, NEON, N_LEVEL };
-#define CYNET_ONE_SET(...) {__VA_ARGS__, __VA_ARGS__}
+#define CYNET_SAME_AT_LEVELS(...) {__VA_ARGS__, __VA_ARGS__}
 #else
 enum Level { BASELINE, N_LEVEL };
-#define CYNET_ONE_SET(...) {__VA_ARGS__}
+#define CYNET_SAME_AT_LEVELS(...) {__VA_ARGS__}
 #endif
-#define CYNET_AT_LEVELS(...) CYNET_ONE_SET(baseline::__VA_ARGS__)
+#define CYNET_AT_LEVELS(...) CYNET_SAME_AT_LEVELS(baseline::__VA_ARGS__)
 
 #endif

@@ -54,7 +54,7 @@ struct Solve {
     const int info = factorize(s.m, work, pivots);
     if (info) return info;
     solve_factorized(true, s.m, s.n, work, pivots, db, db + s.m * s.n);
-    if (in_grad[0]) product(false, true, s.m, s.m, s.n, T(-1), db, out[0], in_grad[0]);
+    if (in_grad[0]) multiply(false, true, s.m, s.m, s.n, T(-1), db, out[0], in_grad[0]);
     if (in_grad[1]) copy(s.m * s.n, db, in_grad[1]);
     return 0;
   }
@@ -117,8 +117,8 @@ struct Svd {
     const int64_t m = s.m, n = s.n, k = smaller_side(s);
     const T *u = out[0], *l = out[1], *v = out[2];
     T *of_u = work, *of_v = work + k * k, *inner = work + 2 * k * k, *rest = work + 3 * k * k;
-    product(true, false, k, k, m, T(1), u, grad[0], of_u);   // U' dU
-    product(false, true, k, k, n, T(1), v, grad[2], of_v);   // V dV'
+    multiply(true, false, k, k, m, T(1), u, grad[0], of_u);   // U' dU
+    multiply(false, true, k, k, n, T(1), v, grad[2], of_v);   // V dV'
     for (int64_t i = 0; i < k; ++i)
       for (int64_t j = 0; j < k; ++j) {
         const T apart = (l[j] - l[i]) * (l[j] + l[i]);
@@ -127,19 +127,19 @@ struct Svd {
                            : apart == 0 ? T(0)
                                         : (pu * l[j] + l[i] * pv) / apart;
       }
-    product(false, false, k, n, k, T(1), inner, v, rest);
-    product(false, false, m, n, k, T(1), u, rest, in_grad[0]);
+    multiply(false, false, k, n, k, T(1), inner, v, rest);
+    multiply(false, false, m, n, k, T(1), u, rest, in_grad[0]);
     if (m > k) {
       copy(m * k, grad[0], rest);
-      product(false, false, m, k, k, T(-1), u, of_u, rest, true);
+      multiply(false, false, m, k, k, T(-1), u, of_u, rest, true);
       for (int64_t i = 0; i < m * k; ++i) rest[i] = l[i % k] == 0 ? T(0) : rest[i] / l[i % k];
-      product(false, false, m, n, k, T(1), rest, v, in_grad[0], true);
+      multiply(false, false, m, n, k, T(1), rest, v, in_grad[0], true);
     }
     if (n > k) {
       copy(k * n, grad[2], rest);
-      product(true, false, k, n, k, T(-1), of_v, v, rest, true);
+      multiply(true, false, k, n, k, T(-1), of_v, v, rest, true);
       for (int64_t i = 0; i < k * n; ++i) rest[i] = l[i / n] == 0 ? T(0) : rest[i] / l[i / n];
-      product(false, false, m, n, k, T(1), u, rest, in_grad[0], true);
+      multiply(false, false, m, n, k, T(1), u, rest, in_grad[0], true);
     }
     return 0;
   }
@@ -181,8 +181,8 @@ struct Eig {
     const T *l = out[0], *v = out[1];
     T *moved = work, *gram = moved + n * n, *lu = gram + n * n, *space = lu + n * n;
     int* pivots = reinterpret_cast<int*>(space + n * n);
-    product(true, false, n, n, n, T(1), v, grad[1], moved);
-    product(true, false, n, n, n, T(1), v, v, gram);
+    multiply(true, false, n, n, n, T(1), v, grad[1], moved);
+    multiply(true, false, n, n, n, T(1), v, v, gram);
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < n; ++j) {
         const T apart = l[j] - l[i], diagonal = moved[j * n + j];
@@ -190,7 +190,7 @@ struct Eig {
                         : apart == 0 ? T(0)
                                      : (moved[i * n + j] - gram[i * n + j] * diagonal) / apart;
       }
-    product(false, true, n, n, n, T(1), lu, v, in_grad[0]);
+    multiply(false, true, n, n, n, T(1), lu, v, in_grad[0]);
     copy(n * n, v, lu);
     const int info = factorize(n, lu, pivots);
     if (info) return info;

@@ -75,7 +75,7 @@ struct Potri {
     if (!in_grad[0]) return 0;
     const int64_t n = s.n;
     add_transpose(n, grad[0], work);
-    product(false, false, n, n, n, T(-1), out[0], work, in_grad[0]);
+    multiply(false, false, n, n, n, T(-1), out[0], work, in_grad[0]);
     solve_triangular({true, true, true}, n, n, T(1), as_lower(s, in[0], work + n * n), in_grad[0]);
     keep_triangle(true, n, in_grad[0]);
     if (!s.lower) {
@@ -114,11 +114,11 @@ struct Gelqf {
     T* part = work + m * m;
     copy(m * m, grad[1], part);
     keep_triangle(true, m, part);
-    product(true, false, m, m, m, T(1), lower, part, work);
-    product(false, true, m, m, n, T(-1), grad[0], q, work, true);
+    multiply(true, false, m, m, m, T(1), lower, part, work);
+    multiply(false, true, m, m, n, T(-1), grad[0], q, work, true);
     mirror_lower(m, work);
     copy(m * n, grad[0], in_grad[0]);
-    product(false, false, m, n, m, T(1), work, q, in_grad[0], true);
+    multiply(false, false, m, n, m, T(1), work, q, in_grad[0], true);
     solve_triangular({false, true, true}, m, n, T(1), lower, in_grad[0]);
     return 0;
   }
@@ -159,7 +159,7 @@ struct Syevd {
     const int64_t n = s.n;
     const T *u = out[0], *l = out[1];
     T* inner = work + n * n;
-    product(false, true, n, n, n, T(1), grad[0], u, work);
+    multiply(false, true, n, n, n, T(1), grad[0], u, work);
     for (int64_t i = 0; i < n; ++i) {
       inner[i * n + i] = grad[1][i];
       for (int64_t j = i + 1; j < n; ++j) {
@@ -168,8 +168,8 @@ struct Syevd {
             apart == 0 ? T(0) : (work[i * n + j] - work[j * n + i]) / (2 * apart);
       }
     }
-    product(false, false, n, n, n, T(1), inner, u, work);
-    product(true, false, n, n, n, T(1), u, work, in_grad[0]);
+    multiply(false, false, n, n, n, T(1), inner, u, work);
+    multiply(true, false, n, n, n, T(1), u, work, in_grad[0]);
     return 0;
   }
 };

@@ -65,8 +65,8 @@ struct Inverse {
   static int64_t backward(const Stack& s, const T* const* grad, const T* const*,
                           const T* const* out, T* const* in_grad, T* work) {
     if (!in_grad[0]) return 0;
-    product(true, false, s.n, s.n, s.n, T(-1), out[0], grad[0], work);
-    product(false, true, s.n, s.n, s.n, T(1), work, out[0], in_grad[0]);
+    multiply(true, false, s.n, s.n, s.n, T(-1), out[0], grad[0], work);
+    multiply(false, true, s.n, s.n, s.n, T(1), work, out[0], in_grad[0]);
     return 0;
   }
 };
@@ -97,7 +97,7 @@ inline int cofactors(int64_t size, const T* a, T* out, T* work) {
     for (int64_t j = 0; j < size; ++j) others *= j == i ? 1.0 : static_cast<double>(values[j]);
     for (int64_t j = 0; j < size; ++j) u[i * size + j] *= static_cast<T>(others);
   }
-  product(false, false, size, size, size, T(1), v, u, out);  // product of the transposes
+  multiply(false, false, size, size, size, T(1), v, u, out);  // product of the transposes
   return 0;
 }
 

@@ -44,7 +44,7 @@ struct LapackRoutines {
 };
 
 template <typename T>
-struct Lapack {
+struct Lapack {  // the loaded routines for type T
   static LapackRoutines<T> call;
 };
 template <typename T>
@@ -52,7 +52,7 @@ LapackRoutines<T> Lapack<T>::call;
 
 // Address of the routine at index `which`, in the order above.
 template <typename T>
-inline void set_routine(int which, size_t address) {
+inline void set_lapack_routine(int which, size_t address) {
   reinterpret_cast<size_t*>(&Lapack<T>::call)[which] = address;
 }
 
@@ -60,14 +60,14 @@ enum { BLOCK = 64 };  // block size of LAPACK's blocked algorithms, for workspac
 
 // c (m, n) = alpha op(a) op(b), or added to it
 template <typename T>
-inline void product(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, T alpha,
-                    const T* a, const T* b, T* c, bool add = false) {
+inline void multiply(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, T alpha,
+                     const T* a, const T* b, T* c, bool add = false) {
   Lapack<T>::call.gemm(trans_a, trans_b, m, n, k, alpha, a, trans_a ? m : k, b, trans_b ? k : n,
                        add ? T(1) : T(0), c, n);
 }
 
 // The side and form of a triangular matrix in a product or an equation.
-struct Triangle {
+struct Triangle {  // side and form of a triangular operand
   bool right, lower, transpose;
   Triangle transposed_op() const { return {right, lower, !transpose}; }
 };

@@ -50,7 +50,7 @@ inline void copy(int64_t size, const T* a, T* out) {
 
 // The triangle beside diagonal `offset` of a matrix (n, n) as a vector: a lower one row by row, an
 // upper one column by column, so a matrix and its transpose give the same vector.
-struct TrianglePart {
+struct TrianglePart {  // the triangle beside a diagonal
   int64_t n, offset;
   bool lower;
   TrianglePart(int64_t n, int64_t offset, bool lower)

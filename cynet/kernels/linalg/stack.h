@@ -13,7 +13,7 @@ enum { MAX_PARTS = 64, ALIGNED = 16 };  // workspace of a part is a multiple of 
 
 // The arrays of a run; `sizes`: elements of one matrix (or vector) in each. NULL: not given.
 template <typename T>
-struct Arrays {
+struct Arrays {  // inputs, outputs and gradients of a run
   const T* in[3];
   const T* out[3];   // forward's outputs, for backward
   const T* grad[3];  // out_grads
@@ -104,47 +104,47 @@ enum LinalgOperation {
 };
 
 template <typename T>
-struct OperationFunctions {
+struct OperationFunctions {  // of one linalg operation
   int64_t (*workspace)(const Stack&, const Arrays<T>&);
   int64_t (*run_all)(const Stack&, const Arrays<T>&, bool, int64_t, int, T*, int64_t*);
 };
 
 template <typename T, typename Op>
-OperationFunctions<T> make_functions() {
+OperationFunctions<T> make_op_functions() {
   return {workspace<T, Op>, run_all<T, Op>};
 }
 
 template <typename T>
-OperationFunctions<T> find_functions(int op) {
+OperationFunctions<T> find_op_functions(int op) {
   switch (op) {
-    case TRMM: return make_functions<T, Trmm>();
-    case TRSM: return make_functions<T, Trsm>();
-    case SYRK: return make_functions<T, Syrk>();
-    case EXTRACT_TRIAN: return make_functions<T, ExtractTrian>();
-    case MAKE_TRIAN: return make_functions<T, MakeTrian>();
-    case POTRF: return make_functions<T, Potrf>();
-    case POTRI: return make_functions<T, Potri>();
-    case GELQF: return make_functions<T, Gelqf>();
-    case SYEVD: return make_functions<T, Syevd>();
-    case INVERSE: return make_functions<T, Inverse>();
-    case DET: return make_functions<T, Determinant<false>>();
-    case SLOGDET: return make_functions<T, Determinant<true>>();
-    case SUM_LOG_DIAG: return make_functions<T, SumLogDiag>();
-    case SOLVE: return make_functions<T, Solve>();
-    case SVD: return make_functions<T, Svd>();
-    default: return make_functions<T, Eig>();
+    case TRMM: return make_op_functions<T, Trmm>();
+    case TRSM: return make_op_functions<T, Trsm>();
+    case SYRK: return make_op_functions<T, Syrk>();
+    case EXTRACT_TRIAN: return make_op_functions<T, ExtractTrian>();
+    case MAKE_TRIAN: return make_op_functions<T, MakeTrian>();
+    case POTRF: return make_op_functions<T, Potrf>();
+    case POTRI: return make_op_functions<T, Potri>();
+    case GELQF: return make_op_functions<T, Gelqf>();
+    case SYEVD: return make_op_functions<T, Syevd>();
+    case INVERSE: return make_op_functions<T, Inverse>();
+    case DET: return make_op_functions<T, Determinant<false>>();
+    case SLOGDET: return make_op_functions<T, Determinant<true>>();
+    case SUM_LOG_DIAG: return make_op_functions<T, SumLogDiag>();
+    case SOLVE: return make_op_functions<T, Solve>();
+    case SVD: return make_op_functions<T, Svd>();
+    default: return make_op_functions<T, Eig>();
   }
 }
 
 template <typename T>
 int64_t part_workspace_elements(const Stack& s, const Arrays<T>& a) {
-  return find_functions<T>(s.op).workspace(s, a);
+  return find_op_functions<T>(s.op).workspace(s, a);
 }
 
 template <typename T>
-int64_t run(const Stack& s, const Arrays<T>& a, bool back, int64_t batch, int parts, T* space,
-            int64_t* info) {
-  return find_functions<T>(s.op).run_all(s, a, back, batch, parts, space, info);
+int64_t run_stack(const Stack& s, const Arrays<T>& a, bool back, int64_t batch, int parts, T* space,
+                  int64_t* info) {
+  return find_op_functions<T>(s.op).run_all(s, a, back, batch, parts, space, info);
 }
 
 }  // namespace linalg

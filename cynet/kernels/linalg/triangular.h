@@ -13,7 +13,7 @@ namespace linalg {
 
 // One operation on a stack of matrices: sizes and options. `in` and `out` of forward are one matrix
 // (or vector, or number) each; `n` rows and columns, `m` the other length if there is one.
-struct Stack {
+struct Stack {  // an operation on a stack of matrices
   int op;
   int64_t m, n;
   double alpha;
@@ -39,7 +39,7 @@ struct Trmm {
     if (in_grad[0]) {
       const int64_t size = s.right ? s.n : s.m, inner = s.right ? s.m : s.n;
       const bool swap = s.right != s.transpose;
-      product(s.right, !s.right, size, size, inner, alpha, swap ? b : g, swap ? g : b, in_grad[0]);
+      multiply(s.right, !s.right, size, size, inner, alpha, swap ? b : g, swap ? g : b, in_grad[0]);
       keep_triangle(s.lower, size, in_grad[0]);
     }
     if (in_grad[1]) {
@@ -68,7 +68,7 @@ struct Trsm {
     if (in_grad[0]) {
       const int64_t size = s.right ? s.n : s.m, inner = s.right ? s.m : s.n;
       const bool swap = s.right != s.transpose;
-      product(s.right, !s.right, size, size, inner, T(-1), swap ? x : w, swap ? w : x, in_grad[0]);
+      multiply(s.right, !s.right, size, size, inner, T(-1), swap ? x : w, swap ? w : x, in_grad[0]);
       keep_triangle(s.lower, size, in_grad[0]);
     }
     if (in_grad[1])
@@ -98,8 +98,8 @@ struct Syrk {
     if (!in_grad[0]) return 0;
     const T alpha = static_cast<T>(s.alpha);
     add_transpose(s.transpose ? s.n : s.m, grad[0], work);
-    if (s.transpose) product(false, false, s.m, s.n, s.n, alpha, in[0], work, in_grad[0]);
-    else product(false, false, s.m, s.n, s.m, alpha, work, in[0], in_grad[0]);
+    if (s.transpose) multiply(false, false, s.m, s.n, s.n, alpha, in[0], work, in_grad[0]);
+    else multiply(false, false, s.m, s.n, s.m, alpha, work, in[0], in_grad[0]);
     return 0;
   }
 };

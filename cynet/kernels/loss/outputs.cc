@@ -112,7 +112,7 @@ enum { LOSS_WIDTH = 256, LOSS_PART = 4096 };  // maximum lines and elements of a
 
 // The target values of the label's class and of all other classes.
 template <typename T>
-struct ClassTargets {
+struct ClassTargets {  // label-smoothed target values
   T hit, miss;
   explicit ClassTargets(const SoftmaxLoss& p)
       : hit(T(1 - p.smooth)), miss(p.n > 1 ? T(p.smooth / (p.n - 1)) : T(0)) {}

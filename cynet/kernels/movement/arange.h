@@ -30,8 +30,8 @@ void progression_loop(int threads, T start, T step, T* out, int64_t n) {
   });
 }
 
-inline bool progression_all(int threads, int dtype, double start, double step, void* out,
-                            int64_t n) {
+inline bool write_progression(int threads, int dtype, double start, double step, void* out,
+                              int64_t n) {
   switch (dtype) {
     case F32:
       progression_loop(threads, static_cast<float>(start), static_cast<float>(step),

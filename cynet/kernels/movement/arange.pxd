@@ -2,11 +2,11 @@
 
 from libc.stdint cimport int64_t
 
-from ..parallel cimport threads_awake, threads_for
+from ..parallel cimport threads_if_awake, threads_for
 
 cdef extern from "movement/arange.h" namespace "cynet" nogil:
-    bint progression_all(int threads, int dtype, double start, double step, void* out,
-                         int64_t n) noexcept
+    bint write_progression(int threads, int dtype, double start, double step, void* out,
+                           int64_t n) noexcept
 
 cdef enum:
     MIN_WAKING_ELEMENTS = 1 << 19  # minimum elements for which a sleeping thread is woken
@@ -15,5 +15,5 @@ cdef enum:
 # another dtype, nothing is written.
 cdef inline bint run_progression(int dtype, double start, double step, void* out,
                                  int64_t n) noexcept nogil:
-    return progression_all(threads_for(n) if n >= MIN_WAKING_ELEMENTS else threads_awake(n),
-                           dtype, start, step, out, n)
+    return write_progression(threads_for(n) if n >= MIN_WAKING_ELEMENTS else threads_if_awake(n),
+                             dtype, start, step, out, n)

@@ -74,7 +74,7 @@ static void record_out_of_range(const Args& args, const Blob& index, int64_t row
     for (int64_t k = 0; k < index.size; ++k) {
       const double value = convert_one<double>(at[k]);
       if (value > -1 && value < static_cast<double>(rows)) continue;
-      return args.note(k, {value, static_cast<double>(rows)});
+      return args.note_value(k, {value, static_cast<double>(rows)});
     }
   });
 }

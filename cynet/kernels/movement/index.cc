@@ -26,7 +26,7 @@ CYNET_NOINLINE int64_t clip_or_wrap_indices(const Args& args, int64_t* index, in
     if (0 <= k && k < n) continue;
     if (n == 0) return i;  // an empty axis has no valid index
     if (mode == CLIP_AND_WARN) {
-      args.note(i, {static_cast<double>(k), static_cast<double>(n)});
+      args.note_value(i, {static_cast<double>(k), static_cast<double>(n)});
       mode = CLIP;
     }
     if (mode == CLIP) index[i] = k < 0 ? 0 : n - 1;

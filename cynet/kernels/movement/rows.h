@@ -12,7 +12,7 @@ namespace cynet {
 // Converts numbers of any dtype to indices, by truncation. With `saturate`, numbers beyond 64 bits
 // become the smallest or largest index and NaN the smallest; else all of them the smallest.
 template <bool SATURATE>
-struct ReadIndices {
+struct ReadIndices {  // converts indices to int64
   template <typename T>
   static void run(int threads, const void* numbers_, int64_t* index, int64_t n) {
     const T* numbers = static_cast<const T*>(numbers_);

@@ -47,12 +47,12 @@ void cumsum_grad(const Args& args) {
   running_sums<T, true>(args);
 }
 
-int64_t mask_workspace_bytes(const Args& args) {
+int64_t lengths_workspace_bytes(const Args& args) {
   return args.as<Sequences>().batch * sizeof(int64_t);
 }
 
 // The lengths, and the source row of each output row.
-int64_t rows_workspace_bytes(const Args& args) {
+int64_t source_rows_workspace_bytes(const Args& args) {
   const Sequences& p = args.as<Sequences>();
   return p.batch * (1 + p.time) * sizeof(int64_t);
 }
@@ -230,12 +230,12 @@ void borders_grad(const Args& args) {
 
 #define CYNET_SEQUENCES(name, space) \
   CYNET_PLAIN_SPACE_KERNEL(name, Sequences, 1, space, CYNET_NUMBERS, bool)
-CYNET_SEQUENCES(sequence_mask, mask_workspace_bytes)
-CYNET_SEQUENCES(sequence_mask_grad, mask_workspace_bytes)
-CYNET_SEQUENCES(sequence_last, rows_workspace_bytes)
-CYNET_SEQUENCES(sequence_last_grad, rows_workspace_bytes)
-CYNET_SEQUENCES(sequence_reverse, rows_workspace_bytes)
-CYNET_SEQUENCES(sequence_reverse_grad, rows_workspace_bytes)
+CYNET_SEQUENCES(sequence_mask, lengths_workspace_bytes)
+CYNET_SEQUENCES(sequence_mask_grad, lengths_workspace_bytes)
+CYNET_SEQUENCES(sequence_last, source_rows_workspace_bytes)
+CYNET_SEQUENCES(sequence_last_grad, source_rows_workspace_bytes)
+CYNET_SEQUENCES(sequence_reverse, source_rows_workspace_bytes)
+CYNET_SEQUENCES(sequence_reverse_grad, source_rows_workspace_bytes)
 CYNET_PLAIN_KERNEL(cumsum, RunningSums, 1, CYNET_NUMBERS)
 CYNET_PLAIN_KERNEL(cumsum_grad, RunningSums, 1, CYNET_NUMBERS)
 CYNET_PLAIN_KERNEL(borders, Borders, 1, CYNET_NUMBERS, bool)

@@ -56,7 +56,7 @@ static void sort_pairs(uint64_t* pairs, uint64_t* other, int64_t n) {
 
 // ----- values alone: keys of the elements' own width, which are turned back into elements
 template <typename T>
-struct SortKey {
+struct SortKey {  // unsigned integer that sorts like T
   typedef typename std::conditional<(sizeof(T) > 4), uint64_t, uint32_t>::type Type;
 };
 
@@ -156,7 +156,7 @@ static int64_t order_workspace_bytes(const Args& args) {
   return (rows * p.k + 2 * p.n * shares) * sizeof(int64_t);
 }
 
-struct WritePositions {
+struct WritePositions {  // writes positions as numbers of T
   template <typename T>
   static void run(int threads, const int64_t* order, void* out_, int64_t m, bool add) {
     T* out = static_cast<T*>(out_);

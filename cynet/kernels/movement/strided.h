@@ -17,7 +17,7 @@ namespace cynet {
 enum { STRIDED_AXES = 16 };
 
 // dst[i . dst_stride] (op)= src[i . src_stride] over all indices i of `shape`; strides in elements.
-struct StridedSpace {
+struct StridedSpace {  // shape and strides of both sides
   int ndim;
   int64_t shape[STRIDED_AXES], dst_stride[STRIDED_AXES], src_stride[STRIDED_AXES];
 };
@@ -69,13 +69,13 @@ namespace cynet {
 // Copies row by row along the last axis; if src is contiguous along another axis, copies square
 // blocks of the two axes, which use the cache lines of both sides.
 template <typename T, int mode>
-void strided_loop(int threads, int level, const StridedSpace& s, void* dst_, const void* src_) {
+void move_by_rows(int threads, int level, const StridedSpace& s, void* dst_, const void* src_) {
   enum { BLOCK = 16 };
   T* dst = static_cast<T*>(dst_);
   const T* src = static_cast<const T*>(src_);
   typedef void (*Row)(T* dst, int64_t ds, const T* src, int64_t ss, int64_t n);
-  static const Row rows_of[] = CYNET_AT_LEVELS(strided_row<T, mode>);
-  const Row strided_row = rows_of[level];
+  static const Row rows_of[] = CYNET_AT_LEVELS(move_strided_row<T, mode>);
+  const Row move_strided_row = rows_of[level];
   const int last = s.ndim - 1;
   int transposed = -1;
   if (s.src_stride[last] != 1 && s.dst_stride[last] == 1)
@@ -115,7 +115,7 @@ void strided_loop(int threads, int level, const StridedSpace& s, void* dst_, con
   const int64_t n = s.shape[last], ds = s.dst_stride[last], ss = s.src_stride[last];
   if (outer == 1) {
     parallel_for(threads, n, [&](int64_t begin, int64_t end) {
-      strided_row(dst + begin * ds, ds, src + begin * ss, ss, end - begin);
+      move_strided_row(dst + begin * ds, ds, src + begin * ss, ss, end - begin);
     });
     return;
   }
@@ -128,7 +128,7 @@ void strided_loop(int threads, int level, const StridedSpace& s, void* dst_, con
       f += index[i] * s.src_stride[i];
     }
     for (int64_t o = begin; o < end; ++o) {
-      strided_row(dst + d, ds, src + f, ss, n);
+      move_strided_row(dst + d, ds, src + f, ss, n);
       for (int i = last - 1; i >= 0; --i) {
         d += s.dst_stride[i];
         f += s.src_stride[i];
@@ -142,31 +142,31 @@ void strided_loop(int threads, int level, const StridedSpace& s, void* dst_, con
 }
 
 template <int mode>
-void strided_for_dtype(int threads, int level, int dtype, const StridedSpace& s, void* dst,
-                       const void* src) {
+void move_strided_dtype(int threads, int level, int dtype, const StridedSpace& s, void* dst,
+                        const void* src) {
   switch (dtype) {
-    case F32: return strided_loop<float, mode>(threads, level, s, dst, src);
-    case F64: return strided_loop<double, mode>(threads, level, s, dst, src);
-    case F16: return strided_loop<half, mode>(threads, level, s, dst, src);
-    case BF16: return strided_loop<bfloat16, mode>(threads, level, s, dst, src);
-    case I32: return strided_loop<int32_t, mode>(threads, level, s, dst, src);
-    case I64: return strided_loop<int64_t, mode>(threads, level, s, dst, src);
-    case BOOL: return strided_loop<bool, mode>(threads, level, s, dst, src);
-    default: return strided_loop<uint8_t, mode>(threads, level, s, dst, src);
+    case F32: return move_by_rows<float, mode>(threads, level, s, dst, src);
+    case F64: return move_by_rows<double, mode>(threads, level, s, dst, src);
+    case F16: return move_by_rows<half, mode>(threads, level, s, dst, src);
+    case BF16: return move_by_rows<bfloat16, mode>(threads, level, s, dst, src);
+    case I32: return move_by_rows<int32_t, mode>(threads, level, s, dst, src);
+    case I64: return move_by_rows<int64_t, mode>(threads, level, s, dst, src);
+    case BOOL: return move_by_rows<bool, mode>(threads, level, s, dst, src);
+    default: return move_by_rows<uint8_t, mode>(threads, level, s, dst, src);
   }
 }
 
-inline void strided_all(int threads, int level, int dtype, int mode, const StridedSpace& s,
-                        void* dst, const void* src) {
+inline void move_strided(int threads, int level, int dtype, int mode, const StridedSpace& s,
+                         void* dst, const void* src) {
   if (mode == STRIDED_ADD)
-    return strided_for_dtype<STRIDED_ADD>(threads, level, dtype, s, dst, src);
+    return move_strided_dtype<STRIDED_ADD>(threads, level, dtype, s, dst, src);
   if (mode == STRIDED_SUBTRACT)
-    return strided_for_dtype<STRIDED_SUBTRACT>(threads, level, dtype, s, dst, src);
+    return move_strided_dtype<STRIDED_SUBTRACT>(threads, level, dtype, s, dst, src);
   switch (element_size(dtype)) {
-    case 8: return strided_loop<uint64_t, STRIDED_WRITE>(threads, level, s, dst, src);
-    case 4: return strided_loop<uint32_t, STRIDED_WRITE>(threads, level, s, dst, src);
-    case 2: return strided_loop<uint16_t, STRIDED_WRITE>(threads, level, s, dst, src);
-    default: return strided_loop<uint8_t, STRIDED_WRITE>(threads, level, s, dst, src);
+    case 8: return move_by_rows<uint64_t, STRIDED_WRITE>(threads, level, s, dst, src);
+    case 4: return move_by_rows<uint32_t, STRIDED_WRITE>(threads, level, s, dst, src);
+    case 2: return move_by_rows<uint16_t, STRIDED_WRITE>(threads, level, s, dst, src);
+    default: return move_by_rows<uint8_t, STRIDED_WRITE>(threads, level, s, dst, src);
   }
 }
 

@@ -5,15 +5,15 @@ from libc.stdint cimport int64_t
 from ..._typedefs cimport dtype_size, kFloat32
 from ..isa.dispatch cimport cpu_level
 from ..parallel cimport threads_for
-from .transpose cimport try_swap_strided
+from .transpose cimport try_transpose
 
 from ...base.errors import ArgumentError
 
 
 cdef extern from "movement/strided.h" namespace "cynet" nogil:
     void merge_strided_axes(StridedSpace* s) noexcept
-    void strided_all(int threads, int level, int dtype, int mode, const StridedSpace& s, void* dst,
-                     const void* src) noexcept
+    void move_strided(int threads, int level, int dtype, int mode, const StridedSpace& s, void* dst,
+                      const void* src) noexcept
 
 
 cdef void merge_space_axes(StridedSpace* space) noexcept nogil:
@@ -30,10 +30,10 @@ cdef void run_strided(const StridedSpace* space, int dtype, int mode, void* dst,
         work *= space.shape[i]
     if mode != STRIDED_SUBTRACT and (dtype == kFloat32 or (
             mode == STRIDED_WRITE and dtype_size(dtype) == 4)):
-        if try_swap_strided(space.ndim, space.shape, space.dst_stride, space.src_stride, dst, src,
-                            mode == STRIDED_ADD, threads_for(work)):
+        if try_transpose(space.ndim, space.shape, space.dst_stride, space.src_stride, dst, src,
+                         mode == STRIDED_ADD, threads_for(work)):
             return
-    strided_all(threads_for(work), cpu_level(), dtype, mode, space[0], dst, src)
+    move_strided(threads_for(work), cpu_level(), dtype, mode, space[0], dst, src)
 
 
 cdef int set_copy_space(StridedSpace* space, target, source) except -1:

@@ -22,7 +22,7 @@ constexpr int kCopyAxes = 16;  // maximum axes of a copy
 
 // Element (i, j, ...) of dst at dst + i * dst_stride[0] + ...; the same for src. Strides count
 // elements and may be 0 (src only: broadcast) or negative.
-struct StridedCopy {
+struct StridedCopy {  // one copy between strided arrays
   void* dst;
   const void* src;
   int dst_type, src_type, ndim;  // DType codes of _typedefs.pxd
@@ -74,7 +74,7 @@ ConvertFunction convert_from(int level, int src_type) {
       CYNET_AT_LEVELS(convert_row<D, int32_t>), CYNET_AT_LEVELS(convert_row<D, int8_t>),
       CYNET_AT_LEVELS(convert_row<D, int64_t>), CYNET_AT_LEVELS(convert_row<D, bool>),
       CYNET_AT_LEVELS(convert_row<D, bfloat16>)};
-  return table[dtype_row(src_type)][level];
+  return table[dtype_index(src_type)][level];
 }
 
 inline ConvertFunction convert_function(int level, int dst_type, int src_type) {
@@ -92,13 +92,13 @@ inline ConvertFunction convert_function(int level, int dst_type, int src_type) {
 }
 
 // The index among four functions for elements of 1, 2, 4 and 8 bytes.
-inline int size_index(int dtype) { return std::min<int>(3, element_size(dtype) / 2); }
+inline int element_size_index(int dtype) { return std::min<int>(3, element_size(dtype) / 2); }
 
 inline MoveFunction move_function(int level, int dtype) {
   static const MoveFunction table[][N_LEVEL] = {
       CYNET_AT_LEVELS(move_elements<uint8_t>), CYNET_AT_LEVELS(move_elements<uint16_t>),
       CYNET_AT_LEVELS(move_elements<uint32_t>), CYNET_AT_LEVELS(move_elements<uint64_t>)};
-  return table[size_index(dtype)][level];
+  return table[element_size_index(dtype)][level];
 }
 
 // Copies rows begin .. end with a type conversion. Conversion works on contiguous elements: others
@@ -144,7 +144,7 @@ inline void strided_copy(const StridedCopy* given, int threads, int level) {
     c.src = one;
     c.src_type = c.dst_type;
   }
-  const CopyFunction copy = table[size_index(c.dst_type)][level];
+  const CopyFunction copy = table[element_size_index(c.dst_type)][level];
   parallel_for(threads, rows, [&](int64_t begin, int64_t end) {
     if (c.dst_type != c.src_type) convert_range(c, level, begin, end);
     else copy(c, begin, end);

@@ -1,7 +1,7 @@
 // A row of a copy between strided views, compiled for each level (levels.h). Included by strided.h.
 
 template <typename T, int mode>
-void strided_row(T* dst, int64_t ds, const T* src, int64_t ss, int64_t n) {
+void move_strided_row(T* dst, int64_t ds, const T* src, int64_t ss, int64_t n) {
   if (ds == 1 && ss == 1) {
     if constexpr (mode == STRIDED_WRITE) {
       std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(T));

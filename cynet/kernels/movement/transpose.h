@@ -54,9 +54,9 @@ inline void transpose_matrices(int level, const Transposition& s, int64_t count,
 // dst (+)= src, strided views of floats without axes of length 1 or that could be joined, if it is
 // a transposition: both views have an axis of stride 1, but not the same one. Else it returns false
 // and does nothing.
-inline bool try_swap_strided(int level, int ndim, const int64_t* shape, const int64_t* dst_stride,
-                             const int64_t* src_stride, float* dst, const float* src, bool add,
-                             int threads) {
+inline bool try_transpose(int level, int ndim, const int64_t* shape, const int64_t* dst_stride,
+                          const int64_t* src_stride, float* dst, const float* src, bool add,
+                          int threads) {
   constexpr int64_t MAX_SINGLE_LINES = 4;  // up to so many lines, single copies are as fast
   constexpr int AXES = 16;
   int row = -1, column = -1, others[AXES], n = 0;

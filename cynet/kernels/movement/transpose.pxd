@@ -11,6 +11,6 @@ cdef void transpose_2d(int64_t rows, int64_t columns, const float* x, int64_t x_
 # dst (+)= src, views with strides in elements (of four bytes; to be added: floats), of at most 16
 # axes, none of length 1 or joinable with the next. Does nothing and returns false unless that is a
 # transposition large enough.
-cdef bint try_swap_strided(int ndim, const int64_t* shape, const int64_t* dst_stride,
-                           const int64_t* src_stride, void* dst, const void* src, bint add,
-                           int threads) noexcept nogil
+cdef bint try_transpose(int ndim, const int64_t* shape, const int64_t* dst_stride,
+                        const int64_t* src_stride, void* dst, const void* src, bint add,
+                        int threads) noexcept nogil

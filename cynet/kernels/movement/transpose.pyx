@@ -13,10 +13,10 @@ cdef extern from "movement/transpose.h" namespace "cynet" nogil:
     void c_matrix "cynet::transpose_2d"(int level, int64_t rows, int64_t columns, const float* x,
                                         int64_t x_step, float* y, int64_t y_step,
                                         bint add) noexcept
-    bint c_strided "cynet::try_swap_strided"(int level, int ndim, const int64_t* shape,
-                                             const int64_t* dst_stride, const int64_t* src_stride,
-                                             float* dst, const float* src, bint add,
-                                             int threads) noexcept
+    bint c_strided "cynet::try_transpose"(int level, int ndim, const int64_t* shape,
+                                          const int64_t* dst_stride, const int64_t* src_stride,
+                                          float* dst, const float* src, bint add,
+                                          int threads) noexcept
 
 
 cdef void transpose_3d(int64_t batch, int64_t rows, int64_t columns, const float* x, float* y,
@@ -29,9 +29,9 @@ cdef void transpose_2d(int64_t rows, int64_t columns, const float* x, int64_t x_
     c_matrix(cpu_level(), rows, columns, x, x_step, y, y_step, add)
 
 
-cdef bint try_swap_strided(int ndim, const int64_t* shape, const int64_t* dst_stride,
-                           const int64_t* src_stride, void* dst, const void* src, bint add,
-                           int threads) noexcept nogil:
+cdef bint try_transpose(int ndim, const int64_t* shape, const int64_t* dst_stride,
+                        const int64_t* src_stride, void* dst, const void* src, bint add,
+                        int threads) noexcept nogil:
     return c_strided(cpu_level(), ndim, shape, dst_stride, src_stride, <float*>dst,
                      <const float*>src, add, threads)
 

@@ -115,7 +115,7 @@ CYNET_XINLINE Vec permute_lanes(Vec v, IVec lanes) {
 
 // Interleaves three channels to pixels of three floats, or separates them, by permutations. Lane l
 // of result k is lane `lanes[k][l]` of vector `sources[k][l]`.
-struct TripleShuffle {
+struct TripleShuffle {  // transposes between 3 channels and pixels
   IVec lanes[3], sources[3];
 
   explicit TripleShuffle(bool join) {

@@ -112,7 +112,7 @@ void normalize_channel(const Args& args, const BatchNorm& p, bool given, int64_t
   } else {
     for (int64_t i = 0; i < p.outer; ++i) mean += line_sum(x + i * step, n, T(0));
     mean /= count;
-    for (int64_t i = 0; i < p.outer; ++i) variance += line_squares(x + i * step, n, T(mean));
+    for (int64_t i = 0; i < p.outer; ++i) variance += line_square_sum(x + i * step, n, T(mean));
     variance /= count;
   }
   const double inverse = 1 / std::sqrt(variance + p.eps), gamma = p.fixed ? 1 : args.input<T>(1)[c];

@@ -26,7 +26,7 @@ struct NormShape {
   int residual;  // out = norm(x) + residual, before relu
 };
 
-struct NormGradient {
+struct NormGradient {  // arrays of a normalization's gradient
   const float *dy, *x, *y;       // y: the output, needed for relu's mask with a residual
   const float *scale, *shift;    // scale and shift of forward: give relu's mask without y
   const float *gamma, *mean, *inv_std;

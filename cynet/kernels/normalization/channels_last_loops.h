@@ -7,12 +7,12 @@
 #ifdef __GNUC__
 // A cache line of channels.
 constexpr int kLanes = 16, kParts = kLanes / LANES;  // channels; vectors for them
-struct Lanes {
+struct Lanes {  // a cache line of channels
   Vec part[kParts] = {};
 };
 
 template <typename F>
-CYNET_XINLINE Lanes map_parts(F&& f) {
+CYNET_XINLINE Lanes make_lanes(F&& f) {
   Lanes v;
 #pragma GCC unroll 4
   for (int i = 0; i < kParts; ++i) v.part[i] = f(i);
@@ -20,27 +20,27 @@ CYNET_XINLINE Lanes map_parts(F&& f) {
 }
 
 CYNET_XINLINE Lanes operator+(const Lanes& a, const Lanes& b) {
-  return map_parts([&](int i) CYNET_XLAMBDA { return a.part[i] + b.part[i]; });
+  return make_lanes([&](int i) CYNET_XLAMBDA { return a.part[i] + b.part[i]; });
 }
 CYNET_XINLINE Lanes operator-(const Lanes& a, const Lanes& b) {
-  return map_parts([&](int i) CYNET_XLAMBDA { return a.part[i] - b.part[i]; });
+  return make_lanes([&](int i) CYNET_XLAMBDA { return a.part[i] - b.part[i]; });
 }
 CYNET_XINLINE Lanes operator*(const Lanes& a, const Lanes& b) {
-  return map_parts([&](int i) CYNET_XLAMBDA { return a.part[i] * b.part[i]; });
+  return make_lanes([&](int i) CYNET_XLAMBDA { return a.part[i] * b.part[i]; });
 }
 CYNET_XINLINE Lanes& operator+=(Lanes& a, const Lanes& b) { return a = a + b; }
 
 // v where `sign` is positive, else 0.
 CYNET_XINLINE Lanes where_positive(const Lanes& sign, const Lanes& v) {
-  return map_parts([&](int i) CYNET_XLAMBDA { return sign.part[i] > 0 ? v.part[i] : Vec{}; });
+  return make_lanes([&](int i) CYNET_XLAMBDA { return sign.part[i] > 0 ? v.part[i] : Vec{}; });
 }
 CYNET_XINLINE Lanes rectify(const Lanes& v) {
-  return map_parts([&](int i) CYNET_XLAMBDA { return rectify(v.part[i]); });
+  return make_lanes([&](int i) CYNET_XLAMBDA { return rectify(v.part[i]); });
 }
 
 // Loads or stores the first n lanes; loads give 0 in other lanes.
 CYNET_XINLINE Lanes load_lanes(const float* p, int n) {
-  return map_parts([&](int i) CYNET_XLAMBDA {
+  return make_lanes([&](int i) CYNET_XLAMBDA {
     const int left = n - i * LANES;
     return left >= LANES ? load(p + i * LANES) : left > 0 ? load_part(p + i * LANES, left) : Vec{};
   });
@@ -126,7 +126,7 @@ static inline void norm_sums(const NormShape* s, int threads, double* total, con
 // thread works on two halves of its rows alternately. They are half a page apart, because a
 // processor takes a load to depend on the last store if both addresses agree in their last 12 bits.
 template <typename Maps>
-static inline void norm_for_rows(const NormShape* s, int threads, const Maps& maps) {
+static inline void for_norm_rows(const NormShape* s, int threads, const Maps& maps) {
   const int64_t C = s->channels;
   parallel_for(threads, s->rows, [=](int64_t begin, int64_t end) {
     const int64_t few = std::max<int64_t>(1, kMapFloats / C);  // fits the first-level cache
@@ -179,7 +179,7 @@ template <bool PLAIN, bool RELU, bool PAST>
 static inline void norm_apply_variant(const NormShape* s, const float* x, const float* scale,
                                       const float* shift, const float* residual, float* y, bool add,
                                       int threads) {
-  norm_for_rows(s, threads, [=](auto n, int64_t c) {
+  for_norm_rows(s, threads, [=](auto n, int64_t c) {
     const Lanes factor = load_lanes(scale + c, n), offset = load_lanes(shift + c, n);
     return [=](int64_t at) CYNET_XLAMBDA {
       Lanes v = load_lanes(x + at, n) * factor + offset;
@@ -258,7 +258,7 @@ static inline void norm_input_gradient(const NormShape* s, const NormGradient* g
   const float* const in = g->x;
   float *const dx = g->dx, *const dresidual = g->dresidual;
   const bool add_x = g->add_x, add_residual = g->add_residual;
-  norm_for_rows(s, threads, [=](auto n, int64_t c) {
+  for_norm_rows(s, threads, [=](auto n, int64_t c) {
     const auto upstream = masked_gradient<MASK>(g, n, c);
     const Lanes a = load_lanes(p + c, n), b = load_lanes(q + c, n), d = load_lanes(r + c, n);
     return [=](int64_t at) CYNET_XLAMBDA {

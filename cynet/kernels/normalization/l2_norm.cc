@@ -61,7 +61,7 @@ void l2_norm(const Args& args) {
   T* y = args.output<T>(0);
   for_lines(args, p, [&](int64_t at, int64_t width) {
     if (p.inner == 1) {
-      const T scale = T(1 / std::sqrt(line_squares(x + at, p.n, T(0)) + p.eps));
+      const T scale = T(1 / std::sqrt(line_square_sum(x + at, p.n, T(0)) + p.eps));
       return sum_scaled_line<T>(x + at, scale, nullptr, T(0), y + at, p.n, args.add[0]);
     }
     double total[L2_WIDTH] = {};
@@ -84,7 +84,7 @@ void l2_norm_grad(const Args& args) {
   T* dx = args.output<T>(0);
   for_lines(args, p, [&](int64_t at, int64_t width) {
     if (p.inner == 1) {
-      const double scale = 1 / std::sqrt(line_squares(x + at, p.n, T(0)) + p.eps);
+      const double scale = 1 / std::sqrt(line_square_sum(x + at, p.n, T(0)) + p.eps);
       const T back = T(scale * scale * scale * line_product(dy + at, x + at, p.n, T(0)));
       return sum_scaled_line(dy + at, T(scale), x + at, back, dx + at, p.n, args.add[0]);
     }

@@ -110,7 +110,7 @@ void normalize_line(const T* x, const T* gamma, const T* beta, T* y, int64_t n, 
 #endif
   *mean = line_sum(x, n, T(0)) / n;
   const T center = static_cast<T>(*mean);
-  *std = std::sqrt(line_squares(x, n, center) / n + eps);
+  *std = std::sqrt(line_square_sum(x, n, center) / n + eps);
   scale_line<EACH>(x, gamma, beta, y, n, center, static_cast<T>(1 / *std), add);
 }
 
@@ -245,7 +245,7 @@ CYNET_XINLINE void short_instance_gradient(const float* dy, const float* x, doub
 // The sum, or sum of squares, of (x - center) over numbers that are `step` apart.
 template <typename T>
 double centered_line_sum(const T* x, int64_t n, int64_t step, double center, bool squared) {
-  if (step == 1) return squared ? line_squares(x, n, T(center)) : line_sum(x, n, T(center));
+  if (step == 1) return squared ? line_square_sum(x, n, T(center)) : line_sum(x, n, T(center));
   double total = 0;
   for (int64_t i = 0; i < n; ++i) {
     const double value = x[i * step] - center;
@@ -366,7 +366,7 @@ void instance_norm(const Args& args) {
                               p.eps, args.add[0], &mean, &std);
       } else {
         mean = line_sum(x, p.n, T(0)) / p.n;
-        std = std::sqrt(line_squares(x, p.n, T(mean)) / p.n + p.eps);
+        std = std::sqrt(line_square_sum(x, p.n, T(mean)) / p.n + p.eps);
       }
       put_number(args.output<T>(1), line, mean, args.add[1]);
       put_number(args.output<T>(2), line, std, args.add[2]);
@@ -384,7 +384,7 @@ void instance_gradient(const T* dy, const T* x, double gamma, double eps, T* dx,
   }
 #endif
   const T mean = T(line_sum(x, n, T(0)) / n);
-  const double scale = 1 / std::sqrt(line_squares(x, n, mean) / n + eps);
+  const double scale = 1 / std::sqrt(line_square_sum(x, n, mean) / n + eps);
   const double total = line_sum(dy, n, T(0)), product = line_product(dy, x, n, mean);
   sums[0] = product * scale;
   sums[1] = total;

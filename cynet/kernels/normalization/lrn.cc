@@ -185,8 +185,8 @@ void apply_response(const LocalResponse& s, const T* x, const T* total, T* y, in
 
 // power = norm^-beta, ratio = dy x norm^(-beta - 1)
 template <bool usual, typename T>
-void response_terms(const LocalResponse& s, const T* dy, const T* x, const T* total, T* power,
-                    T* ratio, int64_t n) {
+void write_gradient_terms(const LocalResponse& s, const T* dy, const T* x, const T* total, T* power,
+                          T* ratio, int64_t n) {
   const T knorm = static_cast<T>(s.knorm), factor = static_cast<T>(s.alpha / s.size);
   const T minus_beta = static_cast<T>(-s.beta);
   CYNET_IVDEP
@@ -257,8 +257,8 @@ void normalize_columns_grad(const LocalResponse& s, const T* dy, const T* x, T* 
       if (c < s.channels) {
         const ChannelWindow k(s, c);
         sum_window<true>(x + k.first * s.inner, k.last - k.first, s.inner, width, total);
-        response_terms<usual.value>(s, dy + c * s.inner, x + c * s.inner, total, power + row,
-                                    ratio + row, width);
+        write_gradient_terms<usual.value>(s, dy + c * s.inner, x + c * s.inner, total, power + row,
+                                          ratio + row, width);
       } else {
         for (int64_t i = 0; i < width; ++i) ratio[row + i] = 0;
       }
@@ -281,7 +281,7 @@ void normalize_lines_grad(const LocalResponse& s, const T* dy, const T* x, T* dx
     for (int64_t i = 0; i < n; i += width) {
       const int64_t end = i + width < n ? i + width : n;
       sum_channel_windows<true>(s, x, n, i, end, total);
-      response_terms<usual.value>(s, dy + i, x + i, total, power + i, ratio + i, end - i);
+      write_gradient_terms<usual.value>(s, dy + i, x + i, total, power + i, ratio + i, end - i);
     }
   });
   for (int64_t i = 0; i < n; i += width) {

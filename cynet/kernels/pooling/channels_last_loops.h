@@ -3,7 +3,7 @@
 
 // Types of n lanes, and the channels per unit of work.
 template <int n>
-struct Vector {
+struct Vector {  // vector types of n floats
 #ifdef __GNUC__
   typedef float Floats __attribute__((vector_size(n * sizeof(float))));
   typedef int32_t Marks __attribute__((vector_size(n * sizeof(int32_t))));
@@ -14,7 +14,7 @@ struct Vector {
 };
 enum { POOL_CHANNELS = 16 };
 
-struct AxisWindow {
+struct AxisWindow {  // a pooling window along one axis
   int64_t begin, end, counted;
 };
 

@@ -93,10 +93,10 @@ static bool is_input_tiled(const PoolShape& s) {
   return true;
 }
 
-static int64_t elements(const Int64s<3>& size) { return size[0] * size[1] * size[2]; }
+static int64_t element_count(const Int64s<3>& size) { return size[0] * size[1] * size[2]; }
 
 // --- window by window, for any machine ----------------------------------------------------------
-struct WindowPosition {
+struct WindowPosition {  // a pooling window's bounds
   int64_t begin[3], end[3], counted;
 };
 
@@ -196,7 +196,7 @@ static void unpool_plane(const PoolShape& s, const T* dy, const T* x, const T* y
 // --- channels last --------------------------------------------------------------------------
 // A 3-d window is one over planes and then one along depth: of equal maxima the first one in memory
 // gets the gradient, as in row-major order.
-struct TwoPassWindows {
+struct TwoPassWindows {  // over planes, then along depth
   PoolWindow plane, depth;
   bool deep;
   size_t nbytes;  // bytes of the result of the first window
@@ -261,7 +261,7 @@ template <typename T>
 void pool(const Args& args) {
   const PoolShape& s = args.as<PoolShape>();
   if (s.last) return pool_channels_last(args, s);
-  const int64_t inside = elements(s.in_size), outside = elements(s.out_size);
+  const int64_t inside = element_count(s.in_size), outside = element_count(s.out_size);
   const bool rows = can_pool_by_rows(s), add = args.add[0];
   parallel_for(args.threads, s.batch * s.channels, [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) {
@@ -279,7 +279,7 @@ template <typename T>
 void pool_grad(const Args& args) {
   const PoolShape& s = args.as<PoolShape>();
   if (s.last) return pool_channels_last_grad(args, s);
-  const int64_t inside = elements(s.in_size), outside = elements(s.out_size);
+  const int64_t inside = element_count(s.in_size), outside = element_count(s.out_size);
   const bool rows = can_backward_by_rows(s), add = args.add[0];
   const bool fresh = rows && !add && s.type != POOL_MAX && is_input_tiled(s);
   const T *in = args.input<T>(1), *out = args.input<T>(2);

@@ -11,7 +11,7 @@ CYNET_XINLINE T pool_combine(T a, T x) {
 
 // W neighbours.
 template <typename T, int W>
-struct PoolLanes {
+struct PoolLanes {  // W neighbouring elements
 #if defined(__GNUC__)
   typedef T Some __attribute__((vector_size(W * sizeof(T)), aligned(sizeof(T)), may_alias));
   Some lanes;

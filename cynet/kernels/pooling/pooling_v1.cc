@@ -11,7 +11,7 @@ namespace cynet {
       field(Int64s<2>, stride) field(Int64s<2>, pad) field(bool, maximum) field(double, divisor)
 CYNET_PARAMS(PoolV1, POOL_V1_FIELDS)
 
-struct WindowSpan {
+struct WindowSpan {  // a window's pixels along an axis
   int64_t begin, end;   // begin and end of a window in the data
   bool zeros, nothing;  // it includes padding; it begins after the padding
 };

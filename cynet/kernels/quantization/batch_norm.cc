@@ -24,9 +24,9 @@ void quantized_batch_norm(const Args& args) {
   const float *mean = args.input<float>(3), *variance = args.input<float>(4);
   if (!are_ranges_valid(args, 5, 6)) return;
   const double unit = max_magnitude(*args.input<float>(5), *args.input<float>(6)) /
-                      steps_of_floats(args.in[0]->dtype);  // steps of an int8 input
+                      steps_for_floats(args.in[0]->dtype);  // steps of an int8 input
   const float low = static_cast<float>(p.low), high = static_cast<float>(p.high);
-  const double scale = steps_per_unit(steps_of_floats(I8), max_magnitude(low, high));
+  const double scale = steps_per_unit(steps_for_floats(I8), max_magnitude(low, high));
   std::vector<float> times(p.channels), plus(p.channels);
   for (int64_t c = 0; c < p.channels; ++c) {
     const double gain = (p.fixed ? 1.0 : gamma[c]) / std::sqrt(variance[c] + p.eps);

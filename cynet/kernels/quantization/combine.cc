@@ -15,15 +15,15 @@ namespace cynet {
 CYNET_PARAMS(Combined, COMBINED_FIELDS)
 
 template <typename O>
-struct RoundTo {
-  static O of(double v) {
+struct RoundTo {  // rounds and saturates
+  static O from(double v) {
     const double least = std::numeric_limits<O>::min(), maximum = std::numeric_limits<O>::max();
     return static_cast<O>(std::nearbyint(v > least ? (v < maximum ? v : maximum) : least));
   }
 };
 template <>
 struct RoundTo<float> {
-  static float of(double v) { return static_cast<float>(v); }
+  static float from(double v) { return static_cast<float>(v); }
 };
 
 template <typename L, typename R, typename O>
@@ -34,7 +34,7 @@ void combine_to(const Args& args, bool product, double l, double r) {
   parallel_for(args.threads, args.in[0]->size, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       y[i] =
-          RoundTo<O>::of(product ? double(a[i]) * b[i] * l : double(a[i]) * l + double(b[i]) * r);
+          RoundTo<O>::from(product ? double(a[i]) * b[i] * l : double(a[i]) * l + double(b[i]) * r);
   });
 }
 
@@ -57,8 +57,8 @@ void quantized_combine(const Args& args) {
   const double a = max_magnitude(*args.input<float>(2), *args.input<float>(3));
   const double b = max_magnitude(*args.input<float>(4), *args.input<float>(5));
   const bool finer = type == F32 || (type == I32 && !p.product);
-  double l = a / (finer ? steps_of_floats(left) : steps_between_integers(left));
-  double r = b / (finer ? steps_of_floats(right) : steps_between_integers(right));
+  double l = a / (finer ? steps_for_floats(left) : steps_between_integers(left));
+  double r = b / (finer ? steps_for_floats(right) : steps_between_integers(right));
   const double maximum = std::numeric_limits<int32_t>::max();
   float low = static_cast<float>(p.low), high = static_cast<float>(p.high);
   if (type == F32) {

@@ -13,7 +13,7 @@
 
 namespace cynet {
 
-struct ConcatPart {
+struct ConcatPart {  // an input of the concatenation
   const void* data;
   int64_t length;  // length of a line
   float scale;  // step of the part / step of the output

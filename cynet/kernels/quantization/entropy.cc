@@ -23,7 +23,7 @@ inline bool smooth_zeros(std::vector<double>& p) {
   return less < 1;
 }
 
-inline double divergence(const std::vector<double>& p, const std::vector<double>& q) {
+inline double kl_divergence(const std::vector<double>& p, const std::vector<double>& q) {
   double of_p = 0, of_q = 0, total = 0;
   for (double v : p) of_p += v;
   for (double v : q) of_q += v;
@@ -53,7 +53,7 @@ inline double clipping_divergence(const float* hist, int64_t bins, int64_t quant
       if (p[i] != 0) q[i] = sum / full;
   }
   if (!smooth_zeros(p) || !smooth_zeros(q)) return std::numeric_limits<double>::infinity();
-  return divergence(p, q);
+  return kl_divergence(p, q);
 }
 
 // in: hist (bins,), edges (bins + 1,); out: threshold, divergence

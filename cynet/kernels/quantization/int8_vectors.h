@@ -8,7 +8,7 @@ typedef __m256i Ints;
 #elif defined(CYNET_X86_LEVELS)
 typedef __m128i Ints;
 #else
-struct Ints {
+struct Ints {  // a register of int32
   int32_t lane[CYNET_LANES];
 };
 #endif

@@ -16,7 +16,7 @@ typedef Int64s<3> Three;
           field(bool, mean) field(bool, count_pad) field(bool, last)
 CYNET_PARAMS(QuantizedPool, QUANTIZED_POOL_FIELDS)
 
-struct PoolSpan {
+struct PoolSpan {  // pixels of a window along an axis
   int64_t begin, end, padded;  // begin and end of the window in the data; its length with padding
   PoolSpan(const QuantizedPool& p, int axis, int64_t at) {
     const int64_t first = at * p.stride[axis] - p.pad[axis];

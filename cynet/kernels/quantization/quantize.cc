@@ -15,7 +15,7 @@ namespace cynet {
 
 enum RangeFrom { RANGE_OF_INPUTS, RANGE_GIVEN, RANGE_OF_DATA };
 
-// `finer`: use steps_of_floats; `given`: uint8 outputs keep the range found instead of one from 0.
+// `finer`: use steps_for_floats; `given`: uint8 outputs keep the range found instead of one from 0.
 #define QUANTIZE_FIELDS(field)                                                         \
   field(int64_t, range_from) field(double, low) field(double, high) field(bool, finer) \
       field(bool, given)
@@ -113,7 +113,7 @@ void quantize(const Args& args) {
     range = {range.low * unit, range.high * unit};
   }
   const float r = max_magnitude(range.low, range.high);
-  const float steps = p.finer ? steps_of_floats(type) : steps_between_integers(type);
+  const float steps = p.finer ? steps_for_floats(type) : steps_between_integers(type);
   const float scale = unit * steps_per_unit(steps, r);
   (type == U8 ? convert_scaled<T, uint8_t> : convert_scaled<T, int8_t>)(args, scale);
   if (type != U8) write_range(args, 1, -r, r);
@@ -163,7 +163,7 @@ void dequantize(const Args& args) {
   const T* x = args.input<T>(0);
   float* y = args.output<float>(0);
   const float unit = max_magnitude(*args.input<float>(1), *args.input<float>(2)) /
-                     steps_of_floats(args.in[0]->dtype);
+                     steps_for_floats(args.in[0]->dtype);
   const bool add = args.add[0];
   parallel_for(args.threads, args.in[0]->size, [=](int64_t begin, int64_t end) {
     (add ? dequantize_part<true, T> : dequantize_part<false, T>)(x + begin, y + begin, end - begin,

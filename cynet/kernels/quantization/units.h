@@ -11,7 +11,7 @@ namespace cynet {
 
 // MXNet 1.9.1 uses half a step more for conversions from or to floats than between integers.
 inline float steps_between_integers(int dtype) { return dtype == U8 ? 255.0f : 127.0f; }
-inline float steps_of_floats(int dtype) { return dtype == U8 ? 255.5f : 127.5f; }
+inline float steps_for_floats(int dtype) { return dtype == U8 ? 255.5f : 127.5f; }
 
 // The larger magnitude of the two; NaN if either is NaN.
 inline float max_magnitude(float low, float high) {

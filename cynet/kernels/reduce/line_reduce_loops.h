@@ -47,7 +47,7 @@ double line_sum(const T* x, int64_t n, T center) {
 }
 
 template <typename T>
-double line_squares(const T* x, int64_t n, T center) {
+double line_square_sum(const T* x, int64_t n, T center) {
   return sum_terms<T>(n, [=](int64_t i) { return (x[i] - center) * (x[i] - center); });
 }
 

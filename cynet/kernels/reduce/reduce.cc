@@ -9,7 +9,7 @@ struct mean : sum<T> {
   static double finish(int64_t a, double divisor) { return static_cast<double>(a) / divisor; }
 };
 
-struct ReduceRow {
+struct ReduceRow {  // a reduction's loops by dtype
   const char* name;
   ReduceLoop loop[N_DTYPE];
 };
@@ -50,7 +50,7 @@ static const ReduceRow reduce_table[] = {
 
 ReduceLoop find_reduce_loop(const char* name, int dtype) {
   for (const ReduceRow& row : reduce_table)
-    if (std::strcmp(row.name, name) == 0) return row.loop[dtype_row(dtype)];
+    if (std::strcmp(row.name, name) == 0) return row.loop[dtype_index(dtype)];
   return nullptr;
 }
 

@@ -26,7 +26,7 @@ namespace cynet {
 template <typename T>
 using wide = typename std::conditional<std::is_integral<T>::value, int64_t, double>::type;
 template <typename T>
-using compute_value = typename std::conditional<is_narrow<T>, float, T>::type;
+using compute_value = typename std::conditional<is_narrow<T>, float, T>::type;  // type of terms
 
 // ----- reducers: init, step, merge, finish. An acc is what a result is carried in; part, see sum -
 template <typename T>
@@ -145,7 +145,7 @@ inline void store(T* out, int add, V value) {
 enum { MAX_PARTS = 16, COLUMNS = 1024, PART_SIZE = 1 << 15, FEW_ROWS = 128 };
 
 // Prefetches rows of `bytes` bytes in order: for short rows, hardware prefetchers start too late.
-struct PrefetchedRows {
+struct PrefetchedRows {  // rows to prefetch
   enum { PREFETCH_BYTES = 8192, LINE = 64, LONG = 4096, CACHED = 1 << 25 };
   int64_t bytes;  // bytes of a row; 0: rows are too small to prefetch
   PrefetchedRows(int64_t row, int64_t rows)

@@ -65,7 +65,7 @@ namespace {
 #endif
 
 template <typename T>
-void softmax_to(const Args& args, bool log_of, const Blob* lengths, T* y, bool add) {
+void write_softmax(const Args& args, bool log_of, const Blob* lengths, T* y, bool add) {
   const Softmax& p = args.as<Softmax>();
   const T *x = args.input<T>(0), scale = T(1 / p.temperature);
   if (p.inner > 1 && p.n > 0 && !lengths)
@@ -85,7 +85,7 @@ void softmax_to(const Args& args, bool log_of, const Blob* lengths, T* y, bool a
 template <typename T>
 void softmax(const Args& args) {
   CYNET_DOUBLE_AS_BASELINE(softmax);
-  softmax_to(args, args.as<Softmax>().log_of, args.in[1], args.output<T>(0), args.add[0]);
+  write_softmax(args, args.as<Softmax>().log_of, args.in[1], args.output<T>(0), args.add[0]);
 }
 
 // Computes dx from dy, y and optional lengths.
@@ -123,7 +123,7 @@ void cross_entropy(const Args& args) {
   CYNET_DOUBLE_AS_BASELINE(cross_entropy);
   const Softmax& p = args.as<Softmax>();
   T *logs = static_cast<T*>(args.space), *y = args.output<T>(0);
-  softmax_to(args, true, nullptr, logs, false);
+  write_softmax(args, true, nullptr, logs, false);
   double total = 0;
   for (int64_t i = 0; i < p.outer; ++i) total -= logs[i * p.n + nearest_class(*args.in[1], i, p.n)];
   *y = T(args.add[0] ? total + *y : total);
@@ -136,7 +136,7 @@ void cross_entropy_grad(const Args& args) {
   const Softmax& p = args.as<Softmax>();
   T *soft = static_cast<T*>(args.space), *dx = args.output<T>(0);
   const T factor = *args.input<T>(2);
-  softmax_to(args, false, nullptr, soft, false);
+  write_softmax(args, false, nullptr, soft, false);
   for (int64_t i = 0; i < p.outer; ++i) soft[i * p.n + nearest_class(*args.in[1], i, p.n)] -= 1;
   parallel_for(args.threads, p.outer * p.n, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)

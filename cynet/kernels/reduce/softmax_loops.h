@@ -26,7 +26,7 @@ CYNET_XINLINE void update_largest(const T* x, T scale, T* lanes) {
 
 #if defined(__GNUC__)
 // The largest of n >= LANES floats; the last vector may overlap the one before.
-CYNET_XINLINE float largest_vectors(const float* x, int64_t n, float scale) {
+CYNET_XINLINE float largest_by_vectors(const float* x, int64_t n, float scale) {
   Vec maximum[4];
   for (int k = 0; k < 4; ++k) maximum[k] = load(x) * scale;
   int64_t i = 0;
@@ -46,7 +46,7 @@ template <typename T>
 CYNET_XINLINE T largest(const T* x, int64_t n, int64_t step, T scale) {
 #if defined(__GNUC__)
   if constexpr (std::is_same<T, float>::value) {
-    if (step == 1 && n >= LANES) return largest_vectors(x, n, scale);
+    if (step == 1 && n >= LANES) return largest_by_vectors(x, n, scale);
   }
 #endif
   T top = x[0] * scale;
@@ -189,21 +189,21 @@ CYNET_XINLINE void softmax_vectors(const float* x, float* y, int64_t n, float sc
 enum { SHORT_LINE = 8 * LANES };
 
 template <bool log_of>
-CYNET_XINLINE void softmax_short(const float* x, float* y, int64_t n, float scale, bool add) {
+CYNET_XINLINE void softmax_short_line(const float* x, float* y, int64_t n, float scale, bool add) {
   const int64_t count = (n + LANES - 1) / LANES;
-#define CYNET_COUNT(c) \
+#define CYNET_COUNT_CASE(c) \
   case c: return softmax_vectors<1, c>(x, y, n, scale, log_of, add);
   switch (count) {
-    CYNET_COUNT(1)
-    CYNET_COUNT(2)
-    CYNET_COUNT(3)
-    CYNET_COUNT(4)
-    CYNET_COUNT(5)
-    CYNET_COUNT(6)
-    CYNET_COUNT(7)
-    CYNET_COUNT(8)
+    CYNET_COUNT_CASE(1)
+    CYNET_COUNT_CASE(2)
+    CYNET_COUNT_CASE(3)
+    CYNET_COUNT_CASE(4)
+    CYNET_COUNT_CASE(5)
+    CYNET_COUNT_CASE(6)
+    CYNET_COUNT_CASE(7)
+    CYNET_COUNT_CASE(8)
   }
-#undef CYNET_COUNT
+#undef CYNET_COUNT_CASE
 }
 #endif
 
@@ -214,8 +214,8 @@ void softmax_line(const T* x, T* y, int64_t n, int64_t length, int64_t step, T s
 #if defined(__GNUC__)
   if constexpr (std::is_same<T, float>::value) {
     if (step == 1 && length > 0 && length <= SHORT_LINE) {
-      if (log_of) softmax_short<true>(x, y, length, scale, add);
-      else softmax_short<false>(x, y, length, scale, add);
+      if (log_of) softmax_short_line<true>(x, y, length, scale, add);
+      else softmax_short_line<false>(x, y, length, scale, add);
       if (!add)
         for (int64_t i = length; i < n; ++i) y[i] = 0;
       return;

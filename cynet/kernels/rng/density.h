@@ -15,7 +15,7 @@
 
 namespace cynet {
 
-struct LogDensity {
+struct LogDensity {  // log density and its derivatives
   double log, dx, da, db;
 };
 
@@ -273,7 +273,7 @@ enum DensityLaw {
 };
 
 template <typename L>
-struct DensityTag {
+struct DensityTag {  // selects the law at compile time
   typedef L Law;
 };
 

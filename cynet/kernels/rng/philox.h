@@ -14,7 +14,7 @@
 
 namespace cynet {
 
-struct Philox {
+struct Philox {  // counter-based random generator
   uint32_t key0, key1, stream0, stream1;
 
   CYNET_XINLINE Philox(uint64_t seed, uint64_t stream)

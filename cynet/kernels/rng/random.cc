@@ -59,7 +59,7 @@ void draw_integers(const Args& args) {
 }
 
 // ----- draws from tables
-int64_t table_workspace_bytes(const Args& args) {
+int64_t choices_workspace_bytes(const Args& args) {
   return args.in[0]->size * sizeof(double) + args.out[0]->size * sizeof(int64_t);
 }
 
@@ -115,7 +115,7 @@ void multinomial_grad(const Args& args) {
 }
 
 // ----- orders
-int64_t order_workspace_bytes(const Args& args) { return args.in[0]->shape[0] * sizeof(int64_t); }
+int64_t shuffle_workspace_bytes(const Args& args) { return args.in[0]->shape[0] * sizeof(int64_t); }
 
 // out (+)= the rows of in[0], shuffled
 template <typename T>
@@ -161,7 +161,7 @@ void random_rectifier(const Args& args) {
 CYNET_PLAIN_KERNEL(draw, Distributed, 8, float)
 CYNET_PLAIN_KERNEL(draw_by_rejection, Distributed, 64, float)
 CYNET_PLAIN_KERNEL(draw_integers, Integers, 8, float)
-CYNET_PLAIN_SPACE_KERNEL(multinomial, NoParams, 32, table_workspace_bytes, float, double, half)
+CYNET_PLAIN_SPACE_KERNEL(multinomial, NoParams, 32, choices_workspace_bytes, float, double, half)
 CYNET_PLAIN_KERNEL(multinomial_grad, NoParams, 1, float, double, half)
-CYNET_PLAIN_SPACE_KERNEL(shuffle, NoParams, 1, order_workspace_bytes, CYNET_NUMBERS, bool)
+CYNET_PLAIN_SPACE_KERNEL(shuffle, NoParams, 1, shuffle_workspace_bytes, CYNET_NUMBERS, bool)
 CYNET_PLAIN_KERNEL(random_rectifier, RandomSlopes, 8, CYNET_FLOATS)

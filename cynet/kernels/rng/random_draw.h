@@ -53,7 +53,7 @@ static const int MAX_ATTEMPTS = 10000;  // valid parameters need a few attempts
 
 // Constants of Marsaglia and Tsang's method ("A simple method for generating gamma variables",
 // 2000) for a shape of at least 1: it proposes d v^3 with v = 1 + c x, x normal.
-struct GammaConstants {
+struct GammaConstants {  // of Marsaglia and Tsang's method
   double d, c;
 
   CYNET_XINLINE explicit GammaConstants(double alpha) : d(alpha - 1.0 / 3.0) {
@@ -121,7 +121,7 @@ struct PoissonProposal {
 static const double MIN_PROPOSAL_LAMBDA = 10;  // for smaller lambda, products of uniforms are used
 
 // Counts from k on the uniforms that bring `product` to at most `limit` by multiplication.
-CYNET_XFUNCTION double count_products(ElementStream& s, double product, double limit, double k) {
+CYNET_XFUNCTION double count_uniforms(ElementStream& s, double product, double limit, double k) {
   for (; product > limit; ++k) product = CYNET_MUL(product, s.uniform());
   return k;
 }
@@ -129,7 +129,7 @@ CYNET_XFUNCTION double count_products(ElementStream& s, double product, double l
 CYNET_XFUNCTION double draw_poisson(ElementStream& s, double lambda) {
   if (!(lambda >= 0) || std::isinf(lambda)) return std::numeric_limits<double>::quiet_NaN();
   if (lambda < MIN_PROPOSAL_LAMBDA)
-    return count_products(s, s.uniform(), exact_exp_of_nonpositive(-lambda), 0);
+    return count_uniforms(s, s.uniform(), exact_exp_of_nonpositive(-lambda), 0);
   for (int i = 0; i < MAX_ATTEMPTS; ++i) {
     const PoissonProposal form(lambda, s.uniform() - 0.5);
     const double v = s.uniform();
@@ -156,7 +156,7 @@ CYNET_XFUNCTION double draw_one(Distribution distribution, ElementStream& s, dou
 
 // The largest T below b, as a C: rounding must not reach the open end of [a, b).
 template <typename T, typename C>
-struct LargestBelow {
+struct LargestBelow {  // bound for [a, b)
   CYNET_XINLINE static C value(C b) {
     if constexpr (is_narrow<T>) {
       T h(static_cast<float>(b));

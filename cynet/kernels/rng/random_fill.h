@@ -17,7 +17,7 @@
 namespace cynet {
 
 // The parameters: two numbers for all elements, or arrays with one pair for each `each` elements.
-struct DrawRequest {
+struct DrawRequest {  // what to draw
   int distribution;
   uint64_t seed, stream;
   double a, b;
@@ -41,7 +41,7 @@ inline double load_number(const void* data, int dtype, int64_t i) {
 }
 
 // The parameters of element i, which hold below element `end`.
-struct ElementParameters {
+struct ElementParameters {  // parameters of one element
   double a, b;
   int64_t end;
 

@@ -159,7 +159,7 @@ inline void draw_poisson_lanes(const Philox& key, const double* lambda, uint64_t
     ElementStream own(key, next[j]);
     const bool begun = value[j] > 0;
     value[j] =
-        count_products(own, begun ? product[j] : own.uniform(), limit[j], begun ? value[j] - 1 : 0);
+        count_uniforms(own, begun ? product[j] : own.uniform(), limit[j], begun ? value[j] - 1 : 0);
   }
 }
 

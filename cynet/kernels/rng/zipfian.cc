@@ -42,13 +42,13 @@ int64_t draw_row(uint64_t seed, uint64_t stream, int64_t row, int64_t range, int
 CYNET_PARAMS(Zipfian, ZIPFIAN_FIELDS)
 
 // The table of a row has 2^bits entries, at most half of them used.
-inline int table_bits(const Args& args) {
+inline int hash_table_bits(const Args& args) {
   int bits = 2;
   while ((int64_t(1) << bits) < 2 * args.out[0]->shape[1]) ++bits;
   return bits;
 }
 inline int64_t zipfian_workspace_bytes(const Args& args) {
-  return args.threads * (int64_t(sizeof(int64_t)) << table_bits(args));
+  return args.threads * (int64_t(sizeof(int64_t)) << hash_table_bits(args));
 }
 
 // writes samples (rows, count), and the number of draws of each row
@@ -56,7 +56,7 @@ template <typename T>
 void unique_zipfian(const Args& args) {
   const int64_t rows = args.out[0]->shape[0], count = args.out[0]->shape[1];
   const int64_t parts = args.threads < rows ? args.threads : rows;
-  const int bits = table_bits(args);
+  const int bits = hash_table_bits(args);
   for_parts(parts, [&](int64_t part) {
     int64_t* table = static_cast<int64_t*>(args.space) + (part << bits);
     for (int64_t row = rows * part / parts; row < rows * (part + 1) / parts; ++row)

@@ -7,7 +7,7 @@
 namespace cynet {
 namespace {
 template <typename T>
-struct Hawkes {
+struct Hawkes {  // inputs of a Hawkes process
   int64_t samples, steps, marks;
   const T *lda, *alpha, *beta, *state, *lags;  // (samples, marks), (marks), (marks), as lda, ...
   const int32_t* mark;                         // (samples, steps)

@@ -20,7 +20,7 @@ typedef void (*Dgemm)(int, int, int64_t, int64_t, int64_t, double, const double*
                       const double*, int64_t, double, double*, int64_t);
 
 // Functions for weights that are packed for another kernel than the level's loops (amx.h).
-struct PackedProducts {
+struct PackedProducts {  // functions for packed weights
   int64_t (*size)(int64_t k, int64_t n);
   void (*pack)(const float* b, int64_t b_row, bool transposed, int64_t k, int64_t n, float* to);
   void (*multiply_packed)(const float* a, int64_t a_row, int64_t m, const float* packed, int64_t k,
@@ -32,7 +32,7 @@ struct PackedProducts {
 //
 // With `projection` (LSTM only), `full` is the hidden state, and h is its product with the
 // projection, of length `state`; else `state` is `hidden`.
-struct Recurrence {
+struct Recurrence {  // one layer and direction
   int64_t steps, batch, hidden, state;
   int mode;
   bool wide, reverse;
@@ -41,7 +41,7 @@ struct Recurrence {
   double clip_min, clip_max;
   Dgemm gemm;
   const void* weight;  // (gates * hidden, state)
-  const void* packed;  // weight as packed by recurrent_pack
+  const void* packed;  // weight as packed by pack_recurrence
   const void* projection;  // (state, hidden), or NULL
   void* full;       // (steps, batch, hidden)
   void* dfull;      // (batch, hidden): scratch of backward
@@ -64,7 +64,7 @@ struct Recurrence {
 
   // Indices in h and c of step t, and of the state before it.
   int64_t state_index(int64_t t) const { return reverse ? t : t + 1; }
-  int64_t previous_slot(int64_t t) const { return reverse ? t + 1 : t; }
+  int64_t previous_index(int64_t t) const { return reverse ? t + 1 : t; }
   bool is_active(int64_t t, int64_t row) const { return !lengths || t < lengths[row]; }
 };
 
@@ -86,7 +86,7 @@ inline const PackedProducts* recurrent_products(int level, bool wide, int64_t ba
   return nullptr;
 }
 
-// The elements (float or double) that recurrent_pack writes; they must be aligned to 64 bytes.
+// The elements (float or double) that pack_recurrence writes; they must be aligned to 64 bytes.
 inline int64_t recurrent_packed_size(int level, const Recurrence& r) {
   static constexpr decltype(&baseline::packed_size) table[] = CYNET_AT_LEVELS(packed_size);
   const auto size = table[r.wide ? BASELINE : level];
@@ -94,7 +94,7 @@ inline int64_t recurrent_packed_size(int level, const Recurrence& r) {
 }
 
 // The recurrent weights in the order in which a run reads them.
-inline void recurrent_pack(int level, bool backward, const Recurrence& r, void* to) {
+inline void pack_recurrence(int level, bool backward, const Recurrence& r, void* to) {
   static constexpr decltype(&baseline::pack_weights) table[] = CYNET_AT_LEVELS(pack_weights);
   table[r.wide ? BASELINE : level](r, backward, to);
 }

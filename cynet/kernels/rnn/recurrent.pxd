@@ -29,7 +29,7 @@ cdef extern from "rnn/recurrent.h" namespace "cynet" nogil:
         double clip_min, clip_max
         Dgemm gemm        # set by recurrent.pyx
         const void* weight
-        const void* packed  # both set by recurrent_pack
+        const void* packed  # both set by pack_recurrence
         const void* projection
         void* full
         void* dfull
@@ -53,7 +53,7 @@ cdef extern from "rnn/recurrent.h" namespace "cynet" nogil:
 # The number of elements of the packed weights, which must be aligned to 64 bytes.
 cdef int64_t recurrent_packed_size(Recurrence* r) noexcept nogil
 # Packs the recurrent weights and the projection into `to`, for forward or for backward.
-cdef void recurrent_pack(Recurrence* r, bint backward, void* to) noexcept nogil
+cdef void pack_recurrence(Recurrence* r, bint backward, void* to) noexcept nogil
 cdef void recurrent_forward(Recurrence* r) noexcept nogil
 cdef void recurrent_backward(Recurrence* r) noexcept nogil
 # Called after recurrent_backward: true if the gradient of the recurrent weights can skip the first

@@ -8,8 +8,8 @@ cdef extern from "rnn/recurrent.h" namespace "cynet" nogil:
     const PackedProducts* cpp_products "cynet::recurrent_products"(
         int level, bint wide, int64_t batch, int64_t hidden) noexcept
     int64_t cpp_packed "cynet::recurrent_packed_size"(int level, const Recurrence& r) noexcept
-    void cpp_pack "cynet::recurrent_pack"(int level, bint backward, const Recurrence& r,
-                                          void* to) noexcept
+    void cpp_pack "cynet::pack_recurrence"(int level, bint backward, const Recurrence& r,
+                                           void* to) noexcept
     void cpp_forward "cynet::recurrent_forward"(int level, int threads,
                                                 const Recurrence& r) noexcept
     void cpp_backward "cynet::recurrent_backward"(int level, int threads,
@@ -23,7 +23,7 @@ cdef int64_t recurrent_packed_size(Recurrence* r) noexcept nogil:
     return cpp_packed(cpu_level(), r[0])
 
 
-cdef void recurrent_pack(Recurrence* r, bint backward, void* to) noexcept nogil:
+cdef void pack_recurrence(Recurrence* r, bint backward, void* to) noexcept nogil:
     r.products = cpp_products(cpu_level(), r.wide, r.batch, r.hidden)
     r.packed = to
     cpp_pack(cpu_level(), backward, r[0], to)

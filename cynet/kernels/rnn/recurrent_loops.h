@@ -99,7 +99,7 @@ inline auto greatest_bits(const T* x, int64_t n) {
 // True if all products of the initial state with n numbers y are zero.
 template <typename T>
 inline bool is_first_step_zero(const Recurrence& r, const T* y, int64_t n) {
-  const int64_t first = r.previous_slot(r.reverse ? r.steps - 1 : 0), size = r.batch * r.state;
+  const int64_t first = r.previous_index(r.reverse ? r.steps - 1 : 0), size = r.batch * r.state;
   return !greatest_bits(static_cast<const T*>(r.h) + first * size, size) &&
          greatest_bits(y, n) < magnitude_bits(std::numeric_limits<T>::infinity());
 }
@@ -196,7 +196,7 @@ inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
   T *all_h = static_cast<T*>(r.h), *all_c = static_cast<T*>(r.c);
   for (int64_t step = 0; step < r.steps; ++step) {
     const int64_t t = r.reverse ? r.steps - 1 - step : step, first = t * r.batch + begin;
-    const int64_t from = r.previous_slot(t) * r.batch + begin,
+    const int64_t from = r.previous_index(t) * r.batch + begin,
                   to = r.state_index(t) * r.batch + begin;
     T* gates = static_cast<T*>(r.gates) + first * width;
     T* product = r.mode == GRU ? static_cast<T*>(r.n) + first * n : nullptr;
@@ -309,7 +309,7 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
   const bool add = r.mode == GRU || r.lengths;
   for (int64_t step = 0; step < r.steps; ++step) {
     const int64_t t = r.reverse ? step : r.steps - 1 - step, first = t * r.batch + begin;
-    const int64_t from = r.previous_slot(t) * r.batch + begin,
+    const int64_t from = r.previous_index(t) * r.batch + begin,
                   to = r.state_index(t) * r.batch + begin;
     const T* gates = static_cast<const T*>(r.gates) + first * width;
     T* sums = static_cast<T*>(r.dgates) + first * width;

@@ -18,7 +18,7 @@ CYNET_KERNEL(csr_dot, CsrDot, 2, CYNET_FLOATS)
 namespace {
 
 template <typename T, typename Index>
-struct CsrSource {
+struct CsrSource {  // operands of a CSR product
   const T *data, *rhs;
   const Index* indices;
   int64_t width, end;  // columns of rhs; number of elements of the matrix
@@ -52,7 +52,7 @@ CYNET_XINLINE T csr_dot_single(const Source& from, int64_t begin, int64_t end, c
 
 // Computes N columns of a sum of up to CSR_TERMS rows of rhs.
 template <typename T, int N, typename Source>
-CYNET_XINLINE void csr_dot_terms(const Source& from, int64_t begin, int64_t end, const T* rhs,
+CYNET_XINLINE void sum_csr_terms(const Source& from, int64_t begin, int64_t end, const T* rhs,
                                  T* out) {
   if constexpr (N == 1) {
     *out = from.width == 1 ? csr_dot_single<T>(from, begin, end, rhs, 1)
@@ -74,7 +74,7 @@ CYNET_NOINLINE void csr_dot_long(const Source& from, int64_t begin, int64_t end,
   double total[N] = {};
   T part[N];
   for (int64_t at = begin; at < end; at += CSR_TERMS) {
-    csr_dot_terms<T, N>(from, at, end - at < CSR_TERMS ? end : at + CSR_TERMS, rhs, part);
+    sum_csr_terms<T, N>(from, at, end - at < CSR_TERMS ? end : at + CSR_TERMS, rhs, part);
     for (int64_t n = 0; n < N; ++n) total[n] += part[n];
   }
   for (int64_t n = 0; n < N; ++n) out[n] = T(add ? out[n] + total[n] : total[n]);
@@ -85,7 +85,7 @@ template <typename T, int N, typename Source>
 CYNET_XINLINE void csr_dot_columns(const Source& from, int64_t begin, int64_t end, int64_t j,
                                    T* out, bool add) {
   if (end - begin > CSR_TERMS || add) csr_dot_long<T, N>(from, begin, end, from.rhs + j, out, add);
-  else csr_dot_terms<T, N>(from, begin, end, from.rhs + j, out);
+  else sum_csr_terms<T, N>(from, begin, end, from.rhs + j, out);
 }
 
 // Multiplies all columns of a row, 64 at a time, the rest in pieces of 2^k columns.
@@ -94,15 +94,15 @@ void csr_dot_row(const Source& from, int64_t begin, int64_t end, T* out, bool ad
   int64_t j = 0;
   for (; j + 64 <= from.width; j += 64) csr_dot_columns<T, 64>(from, begin, end, j, out + j, add);
   const int64_t left = from.width - j;
-#define CSR_PIECE(n) \
+#define CSR_DOT_COLUMNS(n) \
   if (left & n) csr_dot_columns<T, n>(from, begin, end, j, out + j, add), j += n;
-  CSR_PIECE(32)
-  CSR_PIECE(16)
-  CSR_PIECE(8)
-  CSR_PIECE(4)
-  CSR_PIECE(2)
-  CSR_PIECE(1)
-#undef CSR_PIECE
+  CSR_DOT_COLUMNS(32)
+  CSR_DOT_COLUMNS(16)
+  CSR_DOT_COLUMNS(8)
+  CSR_DOT_COLUMNS(4)
+  CSR_DOT_COLUMNS(2)
+  CSR_DOT_COLUMNS(1)
+#undef CSR_DOT_COLUMNS
 }
 
 // The row at a position in the sequence of rows and elements; row i ends at indptr[i + 1] + i + 1.

@@ -10,7 +10,7 @@ namespace cynet {
 
 // Accumulates N sums of products; vectors have BYTES bytes.
 template <typename T, int N, int BYTES, typename = void>
-struct RegisterSums {
+struct RegisterSums {  // N sums in registers
   T at[N] = {};
   CYNET_XINLINE void add_product(T value, const T* row) {
     for (int j = 0; j < N; ++j) at[j] += value * row[j];
@@ -22,7 +22,7 @@ struct RegisterSums {
 
 #if defined(__GNUC__)
 template <typename T, int BYTES>
-struct PackVector {
+struct PackVector {  // a vector of BYTES bytes
   typedef T type __attribute__((vector_size(BYTES), may_alias));
   typedef T loose __attribute__((vector_size(BYTES), aligned(alignof(T)), may_alias));
 };

@@ -16,7 +16,7 @@
 
 namespace cynet {
 
-struct ImportEntry {
+struct ImportEntry {  // replacement of an imported function
   const char* name;
   void* function;
 };
@@ -24,7 +24,7 @@ struct ImportEntry {
 #if defined(__linux__) && defined(__x86_64__)
 
 // True if the loader has made the address read-only, as it does for eager binding.
-static bool is_sealed(const struct link_map* map, uintptr_t place) {
+static bool is_read_only(const struct link_map* map, uintptr_t place) {
   const Elf64_Ehdr* header = reinterpret_cast<const Elf64_Ehdr*>(map->l_addr);
   const Elf64_Phdr* p = reinterpret_cast<const Elf64_Phdr*>(map->l_addr + header->e_phoff);
   for (int i = 0; i < header->e_phnum; ++i, ++p)
@@ -32,10 +32,10 @@ static bool is_sealed(const struct link_map* map, uintptr_t place) {
   return false;
 }
 
-static bool set_import(const struct link_map* map, uintptr_t place, void* function) {
+static bool write_import(const struct link_map* map, uintptr_t place, void* function) {
   const uintptr_t size = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   void* page = reinterpret_cast<void*>(place / size * size);
-  const bool sealed = is_sealed(map, place);
+  const bool sealed = is_read_only(map, place);
   if (sealed && mprotect(page, size, PROT_READ | PROT_WRITE)) return false;
   __atomic_store_n(reinterpret_cast<void**>(place), function, __ATOMIC_RELEASE);
   return !sealed || !mprotect(page, size, PROT_READ);
@@ -76,7 +76,7 @@ static const char* rebind_imports(void* handle, const char* const* prefixes,
         size_t k = 0;
         while (k < n_imports && std::strcmp(imports[k].name, name)) ++k;
         if (k == n_imports) return name;
-        if (change && !set_import(map, map->l_addr + r.r_offset, imports[k].function))
+        if (change && !write_import(map, map->l_addr + r.r_offset, imports[k].function))
           return nullptr;
       }
   return "";

@@ -41,7 +41,7 @@ constexpr int64_t MAX_PAUSE_FACTOR = 64;  // maximum pause in multiples of the l
 constexpr int64_t MAX_PAUSE_NS = 1000000000;  // longest pause of a team that cost time
 constexpr int64_t RETRY_NS = 1000000000;  // pause after a thread could not be made
 
-struct alignas(128) LoopSlot {
+struct alignas(128) LoopSlot {  // a loop that helpers may join
   std::atomic<uint64_t> open;  // shares that no thread has begun
   std::atomic<uint32_t> left;  // shares that are not done
   std::atomic<uint32_t> sleeps;  // the caller sleeps on `left`
@@ -58,7 +58,7 @@ struct alignas(128) LoopSlot {
 // A pause after helpers have cost time: as long as the loss, and up to MAX_PAUSE_FACTOR times as
 // long if losses follow each other. So a thread that misses its core once, as on any machine, costs
 // little, and one that has none costs 1.5 %.
-struct TeamPause {
+struct TeamPause {  // pause after helpers cost time
   std::atomic<int64_t> until;
   std::atomic<int64_t> factor;
 
@@ -75,7 +75,7 @@ struct TeamPause {
   }
 };
 
-struct Team {
+struct Team {  // the helper threads and their loops
   LoopSlot slots[MAX_SLOTS];
   alignas(128) std::atomic<int> used{1};  // all slots that were ever taken have lower indices
   std::atomic<int> limit;  // threads that one loop may use
@@ -100,7 +100,7 @@ static inline void pause_cpu() {
 #endif
 }
 
-static inline unsigned float_control() {
+static inline unsigned read_float_control() {
 #if defined(__x86_64__) || defined(_M_X64)
   return _mm_getcsr();
 #else
@@ -298,7 +298,7 @@ static void run_alone(int parts, PartFunction function, void* arg) {
 static void fill_slot(LoopSlot& slot, int parts, int shares, PartFunction function, void* arg) {
   slot.parts = parts, slot.shares = shares;
   slot.function = function, slot.arg = arg;
-  slot.control = float_control();
+  slot.control = read_float_control();
   slot.stood = 0;
   slot.helped.store(0, std::memory_order_relaxed);
   slot.left.store(shares, std::memory_order_relaxed);

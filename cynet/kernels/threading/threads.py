@@ -3,7 +3,7 @@
 import os
 import sys
 
-_dlopen_flags = sys.getdlopenflags()
+_dlopen_flags = sys.getdlopenflags()  # flags before the import below
 sys.setdlopenflags(_dlopen_flags | os.RTLD_GLOBAL)  # cynet_run_parts (parallel.h)
 try:
     from ..parallel import get_num_threads, set_num_threads

@@ -19,7 +19,7 @@ CYNET_PARAMS(Adafactor, ADAFACTOR_FIELDS)
 enum : int64_t { ADA_COLUMNS = 1024, ADA_GROUPS = 16, ADA_BLOCK = 4096 };
 
 // A weight as a matrix in tiles of some rows by ADA_COLUMNS columns.
-struct AdafactorTiles {
+struct AdafactorTiles {  // a weight cut into tiles
   int64_t rows, columns, high, groups, across;
   explicit AdafactorTiles(const Blob& weight) {
     rows = weight.shape[0], columns = rows ? weight.size / rows : 0;

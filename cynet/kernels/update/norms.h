@@ -36,7 +36,7 @@ inline double lbsgd_rate(const UpdateParams& p, double weight, double grad) {
   return ratio < 0.01 ? 0.01 : ratio > 100 ? 100 : ratio;
 }
 
-struct NormRow {
+struct NormRow {  // a rule whose rate needs norms
   const char *name, *first;
   NormRate rate;
 };
@@ -49,7 +49,7 @@ inline NormRate find_norm_rate(const char* name, const char** first) {
   return nullptr;
 }
 
-CYNET_CLONES inline double norm_squares(int dtype, const void* x, int64_t n) {
+CYNET_CLONES inline double sum_of_squares(int dtype, const void* x, int64_t n) {
   switch (dtype) {
     case F64: return sum_range_squares(static_cast<const double*>(x), 0, n);
     case F32: return sum_range_squares(static_cast<const float*>(x), 0, n);

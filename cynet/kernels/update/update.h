@@ -36,7 +36,7 @@ CYNET_XINLINE T clip_if_set(T x, T limit) {
 // numbers beside these are p.a to p.e: each rule begins with what they are. An optimizer names its
 // rule in a subclass of FusedOptimizer (optimizer/fused.py).
 template <typename T>
-struct Rule {
+struct Rule {  // numbers of an update rule
   T lr, wd, rescale, clip, a, b, c, d, e;
   explicit Rule(const UpdateParams& p)
       : lr(T(p.lr)),

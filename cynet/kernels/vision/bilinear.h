@@ -24,7 +24,7 @@ enum { FADES, HOLDS };
 // For each point: rows (times the width) and columns of its neighbours, their weights along each
 // axis, and the weights' derivatives; a neighbour outside has weight 0 and a position inside.
 template <typename T>
-struct SamplePoints {
+struct SamplePoints {  // pixels and weights of some points
   int32_t row0[POINTS], row1[POINTS], col0[POINTS], col1[POINTS];
   T wy0[POINTS], wy1[POINTS], wx0[POINTS], wx1[POINTS];
   T dy0[POINTS], dy1[POINTS], dx0[POINTS], dx1[POINTS];

@@ -49,9 +49,9 @@ cdef inline int _thread_count(const DeformShape* s, int64_t n) noexcept nogil:
     return threads_for(s.channels * s.taps * n * 8)  # a sample takes about eight steps
 
 
-cdef void _product(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
-                   const floating* a, int64_t lda, const floating* b, int64_t ldb, floating beta,
-                   floating* c, int64_t ldc) noexcept nogil:
+cdef void _multiply(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
+                    const floating* a, int64_t lda, const floating* b, int64_t ldb, floating beta,
+                    floating* c, int64_t ldc) noexcept nogil:
     """C = op(A) op(B) + beta C, by parts of its columns."""
     cdef int64_t each = ((n + PRODUCT_PARTS - 1) // PRODUCT_PARTS + 15) // 16 * 16
     cdef int64_t parts = (n + each - 1) // each, i
@@ -84,10 +84,10 @@ cdef void deform_forward(const DeformShape* shape, const floating* x, const floa
                                   offset + image * 2 * shifts,
                                   mask + image * shifts if mask != NULL else mask, space, first, n)
             for g in range(shape.groups):
-                _product(False, False, per_group, n, rows, w + g * per_group * rows, rows,
-                         <const floating*>space + g * rows * n, n, <floating>(add or bias != NULL),
-                         y + (image * shape.filters + g * per_group) * shape.out_space + first,
-                         shape.out_space)
+                _multiply(False, False, per_group, n, rows, w + g * per_group * rows, rows,
+                          <const floating*>space + g * rows * n, n, <floating>(add or bias != NULL),
+                          y + (image * shape.filters + g * per_group) * shape.out_space + first,
+                          shape.out_space)
 
 
 cdef void deform_backward(const DeformShape* shape, const floating* x, const floating* offset,
@@ -122,22 +122,23 @@ cdef void deform_backward(const DeformShape* shape, const floating* x, const flo
                 deform_sample_columns(threads, cpu_level(), shape, x + image * pixels,
                                       offset + image * 2 * shifts, factor, space, first, n)
                 for g in range(shape.groups):
-                    _product(False, True, per_group, rows, n,
-                             part + g * per_group * shape.out_space, shape.out_space,
-                             <const floating*>space + g * rows * n, n, <floating>1,
-                             dw + g * per_group * rows, rows)
+                    _multiply(False, True, per_group, rows, n,
+                              part + g * per_group * shape.out_space, shape.out_space,
+                              <const floating*>space + g * rows * n, n, <floating>1,
+                              dw + g * per_group * rows, rows)
             if not columns:
                 continue
             for g in range(shape.groups):
-                _product(True, False, rows, n, per_group, w + g * per_group * rows, rows,
-                         part + g * per_group * shape.out_space, shape.out_space, <floating>0,
-                         space + g * rows * n, n)
+                _multiply(True, False, rows, n, per_group, w + g * per_group * rows, rows,
+                          part + g * per_group * shape.out_space, shape.out_space, <floating>0,
+                          space + g * rows * n, n)
             if dx != NULL:
                 deform_data_grad(threads, cpu_level(), shape, offset + image * 2 * shifts, factor,
                                  <const floating*>space, first, n, dx + image * pixels)
             if doffset != NULL or dmask != NULL:
                 deform_offset_grad(threads, cpu_level(), shape, x + image * pixels,
                                    offset + image * 2 * shifts, factor, <const floating*>space,
-                                   first, n, doffset + image * 2 * shifts if doffset != NULL else doffset,
+                                   first, n,
+                                   doffset + image * 2 * shifts if doffset != NULL else doffset,
                                    dmask + image * shifts if dmask != NULL else dmask,
                                    grads.add[1], grads.add[2])

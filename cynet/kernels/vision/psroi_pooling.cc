@@ -144,7 +144,7 @@ void psroi_pool_grad(const Args& args) {
 
 // A bin of a region, shifted by its class's entry in `trans`.
 template <typename T>
-struct DeformedBin {
+struct DeformedBin {  // bin of a shifted region
   T start[2], step[2];
   int64_t part[2];
 

@@ -23,7 +23,7 @@ struct ResizeShape {
 
 // The input of output i along an axis: [first, last) for a mean, or two neighbours (first, last)
 // and the weight of the second.
-struct ResizeSource {
+struct ResizeSource {  // inputs of one output
   int64_t first, last;
   double weight;
 };

@@ -29,7 +29,7 @@ struct RoiAlignShape : RoiShape {
 // The weights of bins along one axis: bin i reads [first[i], last[i]) of `size`, with
 // weight[i * size + place].
 template <typename T>
-struct BinWeights {
+struct BinWeights {  // weights along one axis
   int64_t* first;
   int64_t* last;
   T* weight;

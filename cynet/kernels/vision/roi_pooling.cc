@@ -9,8 +9,8 @@ CYNET_PARAMS(RoiPool, ROI_POOL_FIELDS)
 
 // Bin `i` of `n` along an axis from pixel `start` to `end`: [*first, *last) of `size`.
 template <typename T>
-CYNET_XINLINE void roi_bin(T start, T end, int64_t i, int64_t n, int64_t size, int64_t* first,
-                           int64_t* last) {
+CYNET_XINLINE void roi_bin_range(T start, T end, int64_t i, int64_t n, int64_t size, int64_t* first,
+                                 int64_t* last) {
   const T length = end - start + T(1) < T(1) ? T(1) : end - start + T(1);
   const T each = length / static_cast<T>(n);
   const int64_t from = static_cast<int64_t>(start);
@@ -37,8 +37,8 @@ void roi_pool(const Args& args) {
       for (int64_t bin = 0; bin < bins; ++bin) {
         int64_t h0 = 0, h1 = 0, w0 = 0, w1 = 0;
         if (image >= 0) {
-          roi_bin(at[1], at[3], bin / s.pooled[1], s.pooled[0], s.height, &h0, &h1);
-          roi_bin(at[0], at[2], bin % s.pooled[1], s.pooled[1], s.width, &w0, &w1);
+          roi_bin_range(at[1], at[3], bin / s.pooled[1], s.pooled[0], s.height, &h0, &h1);
+          roi_bin_range(at[0], at[2], bin % s.pooled[1], s.pooled[1], s.width, &w0, &w1);
         }
         for (int64_t c = c0; c < c1; ++c) {
           const T* x = data + (image * s.channels + c) * plane;

@@ -10,7 +10,7 @@ CYNET_PARAMS(RotatedRoiParams, ROTATED_ROI_FIELDS)
 
 // A block of samples: four neighbours each, and their weights.
 template <typename T>
-struct SampleBlock {
+struct SampleBlock {  // some samples and weights
   int32_t at[4][POINTS];
   T weight[4][POINTS];
   int64_t n;
@@ -30,7 +30,7 @@ struct SampleBlock {
 
 // A rotated region (image, x, y, width, height, degrees), which maps its axes to the plane's.
 template <typename T>
-struct RotatedRoi {
+struct RotatedRoi {  // geometry of one region
   T middle[2], length[2], each[2], sine, cosine;  // y, then x
   int64_t samples[2];
   T count;

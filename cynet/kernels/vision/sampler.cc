@@ -154,8 +154,8 @@ CYNET_XINLINE void locate_grid_points(const SamplerShape& s, const T* grid, int6
     point_weights<T, FADES>(points, i, (y[i] + T(1)) * high, (x[i] + T(1)) * wide, height, width);
 }
 
-CYNET_XINLINE int64_t locate_block(const SamplerShape& s, int64_t block, int64_t* image,
-                                   int64_t* first) {
+CYNET_XINLINE int64_t locate_point_block(const SamplerShape& s, int64_t block, int64_t* image,
+                                         int64_t* first) {
   *image = block / s.blocks();
   *first = block % s.blocks() * POINTS;
   return *first + POINTS < s.points ? static_cast<int64_t>(POINTS) : s.points - *first;
@@ -166,7 +166,7 @@ void sample_block(const SamplerShape& s, const T* data, const T* grid, T* out, b
                   int64_t block) {
   SamplePoints<T> points;
   int64_t image, first;
-  const int64_t n = locate_block(s, block, &image, &first), plane = s.height * s.width;
+  const int64_t n = locate_point_block(s, block, &image, &first), plane = s.height * s.width;
   locate_grid_points(s, grid + image * 2 * s.points, first, n, &points);
   for (int64_t c = image * s.channels; c < (image + 1) * s.channels; ++c) {
     const T* x = data + c * plane;
@@ -205,7 +205,7 @@ void grid_gradient_block(const SamplerShape& s, const T* data, const T* grid, co
   SamplePoints<T> points;
   T along_x[POINTS] = {}, along_y[POINTS] = {};
   int64_t image, first;
-  const int64_t n = locate_block(s, block, &image, &first), plane = s.height * s.width;
+  const int64_t n = locate_point_block(s, block, &image, &first), plane = s.height * s.width;
   locate_grid_points(s, grid + image * 2 * s.points, first, n, &points);
   for (int64_t c = image * s.channels; c < (image + 1) * s.channels; ++c) {
     const T* x = data + c * plane;

@@ -252,7 +252,7 @@ cdef int _set_deferred_masks() noexcept:
     return 0
 
 
-cdef int _flush_noted(void* var, bint reads) except -1 nogil:
+cdef int _flush_if_var_noted(void* var, bint reads) except -1 nogil:
     cdef int i
     if pushes_here:
         return 0
@@ -278,7 +278,7 @@ cdef int _count_noted_write(void* var) except -1:
     return 0
 
 
-deferred.flush_deferred, deferred.count_deferred = _flush_noted, _count_noted_write
+deferred.flush_deferred, deferred.count_deferred = _flush_if_var_noted, _count_noted_write
 
 
 def bulk_counts():

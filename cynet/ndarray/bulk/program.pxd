@@ -17,7 +17,7 @@ cdef enum BroadcastKind:     # how an array broadcasts to the outputs
     ONE_ROW = 2     # one row, for all rows
     ONE_COLUMN = 3    # one element for each row
 
-cdef struct BulkArray:
+cdef struct BulkArray:  # an array of a BulkProgram
     # An array of the program.
     Chunk* chunk     # a reference is held
     VarHandle var
@@ -36,7 +36,7 @@ cdef struct BulkArray:
     int cell         # register of the array, or -1
     uint64_t waits   # bits of the unfinished inputs on which it depends
 
-cdef struct BulkLine:
+cdef struct BulkLine:  # one loop of a BulkProgram
     # One loop.
     Kernel kernel
     int reads
@@ -47,7 +47,7 @@ cdef struct BulkLine:
     bint more        # the line adds to the result of the line before
     char number[8]
 
-cdef struct BulkProgram:
+cdef struct BulkProgram:  # waiting elementwise calls, to be fused
     int n_calls, n_arrays, n_lines
     bint shares      # two arrays have one variable
     int dtype

@@ -18,7 +18,7 @@ from ...engine.deferred cimport release_chunk
 from ...engine.inline cimport INLINE_BYTES, INLINE_GIL_BYTES, INLINE_PASS_BYTES
 from ...engine.native cimport PyEval_RestoreThread, PyEval_SaveThread, PyThreadState, holds_gil
 from ...kernels.elementwise.fused cimport (
-    FUSED_REGISTERS, FusedLoop, FusedLoops, FusedOperand, FusedStep, finish_chain, run_fused_blocks
+    FUSED_REGISTERS, FusedLoop, FusedLoops, FusedOperand, FusedStep, plan_chain, run_fused_blocks
 )
 from ...kernels.parallel cimport threads_for
 
@@ -31,7 +31,7 @@ cdef enum:
 cdef long pushed_programs = 0  # count for tests
 cdef long written_arrays = 0  # count for tests: arrays that the programs wrote
 
-cdef struct BulkTask:
+cdef struct BulkTask:  # fused loops that the engine runs
     FusedLoops chain
     int64_t nbytes
     int n_written, n_read
@@ -130,8 +130,8 @@ cdef int _allocate_arrays(BulkProgram* program, int element) except -1:
     return 0
 
 
-cdef int _set_operand(FusedOperand* operand, BulkArray* each, int64_t columns,
-                      int element) noexcept:
+cdef int _describe_operand(FusedOperand* operand, BulkArray* each, int64_t columns,
+                           int element) noexcept:
     # Describe an operand; True if its rows are not contiguous.
     operand.bytes = element
     if each.cell >= 0:
@@ -187,19 +187,19 @@ cdef BulkTask* _make_task(BulkProgram* program, int begin, int end, bint togethe
             if line.operand[i] < 0:
                 operand[j].array, operand[j].bytes = -2, element
                 memcpy(operand[j].number, line.number, 8)
-            elif _set_operand(&operand[j], &program.arrays[line.operand[i]], chain.columns,
-                              element):
+            elif _describe_operand(&operand[j], &program.arrays[line.operand[i]], chain.columns,
+                                   element):
                 loop.by_rows = chain.rows > 1
             j += 1
         loop.target = j
-        _set_operand(&operand[j], &program.arrays[line.target], chain.columns, element)
+        _describe_operand(&operand[j], &program.arrays[line.target], chain.columns, element)
         j += 1
         chain.work += line.work
         task.simple = task.simple and line.work <= 1
         loop += 1
     chain.work = max(chain.work // WORK_DIVISOR, 1)
-    finish_chain(chain, <FusedLoop*>(task + 1),
-                 <FusedStep*>(operand + 4 * n) if steps else NULL, most)
+    plan_chain(chain, <FusedLoop*>(task + 1),
+               <FusedStep*>(operand + 4 * n) if steps else NULL, most)
     return task
 
 
@@ -219,7 +219,7 @@ cdef int _list_task_arrays(BulkProgram* program, BulkTask* task, int element) no
             task.nbytes += each.size * element
             if writes:
                 task.written[n_vars] = each.chunk
-            elif program.shares and _is_listed(task.vars, n_vars, each.var):
+            elif program.shares and _is_var_listed(task.vars, n_vars, each.var):
                 continue
             task.vars[n_vars] = each.var
             n_vars += 1
@@ -229,7 +229,7 @@ cdef int _list_task_arrays(BulkProgram* program, BulkTask* task, int element) no
     return 0
 
 
-cdef bint _is_listed(VarHandle* vars, int n, VarHandle var) noexcept:
+cdef bint _is_var_listed(VarHandle* vars, int n, VarHandle var) noexcept:
     cdef int i
     for i in range(n):
         if vars[i] == var:

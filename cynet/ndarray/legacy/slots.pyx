@@ -86,7 +86,7 @@ cdef object _tuple_mask(NDArrayBase item):
 
 
 # --- operators ------------------------------------------------------------------------------------
-cdef class LegacySlot(OpSlot):
+cdef class LegacySlot(OpSlot):  # an operator with the rules of mx.nd
     """A OpSlot with the rules of mx.nd."""
 
     cdef bint compares, keeps_masks  # the result is a mask; it is one of two masks
@@ -97,17 +97,17 @@ cdef class LegacySlot(OpSlot):
         self.compares, self.keeps_masks = names[0] in COMPARISONS, sign in ("*", "multiply")
         self.subtracts = sign == "-"
 
-    cdef NDArrayBase mark_array_result(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
+    cdef NDArrayBase mark_mask_of_arrays(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
         if self.compares or (self.keeps_masks and lhs.is_mask and rhs.is_mask):
             out.is_mask = True
         return out
 
-    cdef NDArrayBase mark_scalar_result(self, NDArrayBase out):
+    cdef NDArrayBase mark_mask_of_scalar(self, NDArrayBase out):
         if self.compares:
             out.is_mask = True
         return out
 
-    cdef NDArrayBase mark_reflected_result(self, NDArrayBase out, NDArrayBase array, object value):
+    cdef NDArrayBase mark_mask_of_reflected(self, NDArrayBase out, NDArrayBase array, object value):
         if self.compares or array.is_mask and self.subtracts and value == 1:
             out.is_mask = True  # 1 - mask is also a mask
         return out
@@ -137,7 +137,7 @@ cdef class LegacySlot(OpSlot):
         return from_host(other, array.blob.dtype, array.blob.dev_type, array.blob.dev_id)
 
 
-cdef class QuotientSlot(LegacySlot):
+cdef class QuotientSlot(LegacySlot):  # ``//``
     """``//``, whose result is of floats where a float stands beside integers."""
 
     cdef Call scalar_call(self, Call last, object before, OpEntry entry, NDArrayBase array,
@@ -145,7 +145,7 @@ cdef class QuotientSlot(LegacySlot):
         return OpSlot.scalar_call(self, last, before, entry, array, value)
 
 
-cdef class BitSlot(LegacySlot):
+cdef class BitSlot(LegacySlot):  # ``&``, ``|``, ``^``, ``<<``, ``>>``
     """``&``, ``|``, ``^``, ``<<``, ``>>``: of bits, where both operands are integers or bools;
     ``&``, ``|``, ``^`` of a mask of floats are logical, and give a mask of that dtype."""
 

@@ -58,7 +58,7 @@ class BaseSparseNDArray(NDArray):
     >>> values, structure = a.parts()
     >>> values.asnumpy(), structure
     (array([1., 2.], dtype=float32), [array([0, 1, 2]), array([1, 2])])
-    >>> a.canonical() is a
+    >>> a.as_canonical() is a
     True
     """
 
@@ -128,7 +128,7 @@ class BaseSparseNDArray(NDArray):
             The values; ``[indptr, indices]`` of a csr matrix, ``[indices]`` of a row_sparse array.
             They are the array's own, not copies.
         """
-        self.canonical()
+        self.as_canonical()
         indptr = [] if self._indptr is None else [self._indptr]
         return self._values_array, [*indptr, self._indices]
 
@@ -194,10 +194,10 @@ class BaseSparseNDArray(NDArray):
         if isinstance(other, Context):
             return self._record_result(lambda: self._with_values(self._values_array.copyto(other)))
         if isinstance(other, BaseSparseNDArray):
-            return other._assign(self)
+            return other._assign_array(self)
         return cast_storage(self, "default").copyto(other)
 
-    def copied_from(self, source):
+    def assign_copy_of(self, source):
         """Copy another array into this one, as ``source.copyto(self)`` does.
 
         Parameters
@@ -218,14 +218,14 @@ class BaseSparseNDArray(NDArray):
         Examples
         --------
         >>> a = mx.nd.sparse.zeros("csr", (2, 2))
-        >>> a.copied_from(mx.nd.array([[0, 1], [2, 0]])).data.asnumpy()
+        >>> a.assign_copy_of(mx.nd.array([[0, 1], [2, 0]])).data.asnumpy()
         array([1., 2.], dtype=float32)
         """
         if not isinstance(source, NDArray):
             raise ArgumentTypeError(f"copy: expected an NDArray, got {shown(source)}")
-        return self._assign(source)
+        return self._assign_array(source)
 
-    def _assign(self, source):
+    def _assign_array(self, source):
         """Copy `source`, an array of the same shape, into this array."""
         if source.shape != self._shape:
             raise ShapeError(f"copy: source has shape {source.shape}, target {self._shape}")
@@ -267,15 +267,15 @@ class BaseSparseNDArray(NDArray):
         if not (isinstance(key, slice) and key == slice(None)):
             raise ArgumentError(f"a {self.stype} array is assigned whole: x[:] = value")
         if isinstance(value, NDArray):
-            self._assign(value)
+            self._assign_array(value)
         elif isinstance(value, np.ndarray):
-            self._assign(cast_storage(from_numpy(np.array(value, self.dtype)), self.stype))
+            self._assign_array(cast_storage(from_numpy(np.array(value, self.dtype)), self.stype))
         elif isinstance(value, (int, float, np.generic)) and value == 0:
-            self._assign(convert.sparse_zeros(self.stype, self._shape, self._values_array))
+            self._assign_array(convert.sparse_zeros(self.stype, self._shape, self._values_array))
         elif isinstance(value, (int, float, np.generic)) and self.stype == "row_sparse":
             values = convert.zero_values(self._values_array, self._shape)
             values[:] = value
-            self._assign(convert.as_row_sparse(values))
+            self._assign_array(convert.as_row_sparse(values))
         else:
             raise ArgumentTypeError(
                 f"a csr matrix takes arrays and 0, got {shown(value)}: a number would fill all of"
@@ -294,7 +294,7 @@ class BaseSparseNDArray(NDArray):
     def __abs__(self):
         return invoke(get_operator("abs"), (self,), {})
 
-    def canonical(self):
+    def as_canonical(self):
         """The array itself, after a check that its indices are sorted, in range and unique.
 
         Raises
@@ -372,7 +372,7 @@ class CSRNDArray(BaseSparseNDArray):
             params = {"begin": (key.start,), "end": (key.stop,)}
             return invoke(get_operator("slice"), (self,), params)
         begin, end, _ = key.indices(len(self))
-        return convert.slice_rows(self.canonical(), begin, max(begin, end))
+        return convert.slice_rows(self.as_canonical(), begin, max(begin, end))
 
     def asscipy(self) -> Any:
         """Copy the array as a matrix of SciPy; waits for the values.
@@ -473,7 +473,7 @@ class RowSparseNDArray(BaseSparseNDArray):
             ...
         cynet.errors.ArgumentError: row_sparse indices: expected numbers from 0 to 2, found 5
         """
-        structure.check_rows(self._indices, self._shape, len(self._values_array), full_check)
+        structure.check_row_indices(self._indices, self._shape, len(self._values_array), full_check)
 
     def _make_canonical(self):
         indices, order = structure.sorted_rows(self._indices, self._shape, len(self._values_array))
@@ -539,7 +539,7 @@ def _cast_by_operator(array, stype):
     if array.stype != "default":
         if stype != "default":
             raise ArgumentError(f"{array.stype} does not become {stype}: go through 'default'")
-        return convert.to_dense(array.canonical())
+        return convert.to_dense(array.as_canonical())
     if stype == "csr" and array.ndim != 2:
         raise ArgumentError(f"a csr matrix has 2 axes, this array has shape {array.shape}")
     if array.ndim < 1:

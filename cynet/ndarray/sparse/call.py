@@ -46,7 +46,7 @@ def sparse_call(entry: Any, given: list[Any], names: Any, params: dict[str, Any]
     """``_call.invoke`` for calls in which an input or an output is sparse."""
     for array in given:
         if _is_sparse(array):
-            array.canonical()
+            array.as_canonical()
     updated = lazy_update(entry, given, names, params, out)
     if updated is not None:
         return updated
@@ -55,7 +55,7 @@ def sparse_call(entry: Any, given: list[Any], names: Any, params: dict[str, Any]
     if makes or any(_is_sparse(array) for array in given):
         result = _call_sparse_form(entry, given, names, params)
         if result is None:
-            result = _call_dense(entry, given, names, params)
+            result = _call_on_dense_copies(entry, given, names, params)
     else:
         result = (
             invoke(entry, tuple(given), params)
@@ -77,7 +77,7 @@ def _call_cache_key(entry, given, names, params):
     return entry, repr(params), tuple(names), tuple(kinds)  # 1, 1.0 and True differ
 
 
-def _check_call(entry, given, names, params):
+def _checked_property(entry, given, names, params):
     """The property of a call and its parameters; raises where the inputs do not fit."""
     count = entry.prop.key_var_num_args
     if count is not None and count in entry.prop.fields and count not in params:
@@ -98,7 +98,7 @@ def _call_sparse_form(entry, given, names, params):
     key = _call_cache_key(entry, given, names, params)
     prop, params = _checked_calls.get(key, (None, params))
     if prop is None:
-        prop, params = _check_call(entry, given, names, params)
+        prop, params = _checked_property(entry, given, names, params)
         if key is not None and len(_checked_calls) < MAX_CHECKED_CALLS:
             _checked_calls[key] = prop, params
     inputs = _ordered_inputs(entry, given, names, prop)
@@ -133,7 +133,7 @@ def _invoke_with_keywords(entry, given, names, params):
     return invoke(entry, tuple(inputs), {**params, **dict(zip(names, given[len(inputs) :]))})
 
 
-def _call_dense(entry, given, names, params):
+def _call_on_dense_copies(entry, given, names, params):
     """Run the dense operator on dense copies of the inputs."""
     stypes = tuple(array.stype for array in given)
     rule = sparse_rule_of(entry.prop)
@@ -171,7 +171,7 @@ def _store_in_out(entry, result, out):
                 f"operator {entry.name} gives {source.stype}, and out is {target.stype}"
             )
         else:
-            target._assign(source)
+            target._assign_array(source)
     return out
 
 

@@ -9,7 +9,7 @@ from ...base.errors import ArgumentError
 from ...operator import get_operator
 from ...operator.checks.outside import report_out_of_range
 from .._call import invoke
-from .._tape import link_rows
+from .._tape import link_rows_to_graph
 from ..creation import zeros as dense_zeros
 from ..dlpack import from_numpy
 from . import arrays, structure
@@ -143,7 +143,7 @@ def row_sparse_of_dense(what, data, rows):
     graph entry of `data`. `what`: the indices' name in errors."""
     structure.check_bounds(what, rows, data.shape[0])
     values = take_rows(data.detach(), rows)
-    return link_rows(data, arrays.make_sparse("row_sparse", data.shape, values, rows))
+    return link_rows_to_graph(data, arrays.make_sparse("row_sparse", data.shape, values, rows))
 
 
 def as_row_sparse(values: Any) -> Any:

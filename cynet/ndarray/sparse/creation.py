@@ -50,7 +50,7 @@ def _checked_shape(what, shape, ndim=None):
     if not sizes or min(sizes) < 0 or len(sizes) != (ndim or len(sizes)):
         axes = f"{ndim} sizes (of a csr matrix)" if ndim else "sizes"
         raise ShapeError(f"{what}: expected {axes} that are not negative, got {sizes}")
-    structure.check_size(what, sizes)
+    structure.check_element_count(what, sizes)
     return sizes
 
 

@@ -20,7 +20,7 @@ from ..legacy.binary import add, divide, multiply, subtract
 from . import arrays, convert, structure
 from .through_host import is_on_gpu
 
-CAST_STORAGE = get_operator("cast_storage")
+CAST_STORAGE = get_operator("cast_storage")  # entry of the registry
 
 
 @guarded
@@ -97,7 +97,7 @@ def getnnz(data: Any = None, axis: Any = None, out: Any = None, name: Any = None
         raise ArgumentError(f"getnnz takes a csr matrix, got {shown(type(data).__name__)}")
     if axis not in (None, 0, 1):
         raise ArgumentError(f"getnnz: axis is None, 0 or 1, got {shown(axis)}")
-    data.canonical()
+    data.as_canonical()
     if axis is None:
         counts = np.array([len(data._indices)], np.int64)
     elif axis == 0:
@@ -141,7 +141,7 @@ def edge_id(
     """
     if not isinstance(data, arrays.CSRNDArray):
         raise ArgumentError(f"edge_id takes a csr matrix, got {shown(type(data).__name__)}")
-    data.canonical()
+    data.as_canonical()
     rows, columns = (_check_array("edge_id", each).asnumpy().astype(np.int64) for each in (u, v))
     if rows.ndim != 1 or rows.shape != columns.shape:
         raise ShapeError(f"edge_id: u and v have one axis, got {rows.shape} and {columns.shape}")

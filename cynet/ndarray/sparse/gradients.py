@@ -22,7 +22,7 @@ from .through_host import is_on_gpu
 
 def set_to_zeros(target):
     """Set a sparse gradient to zeros."""
-    target._assign(convert.sparse_zeros(target.stype, target.shape, target._values_array))
+    target._assign_array(convert.sparse_zeros(target.stype, target.shape, target._values_array))
 
 
 def zero_gradient_like(grad):
@@ -121,7 +121,7 @@ def row_grad(prop, inputs, grad, i):
 
 
 class SparseNode(StepNode):
-    """A graph node with sparse arrays. A subclass defines ``pull_back(grads)``."""
+    """A graph node with sparse arrays. A subclass defines ``compute_input_grads(grads)``."""
 
     what = "a sparse operator"
     takes_sparse = True  # its outputs may have sparse gradients
@@ -142,7 +142,7 @@ class SparseNode(StepNode):
             )
         if grads[0] is None:
             return [None] * len(self.sources)
-        return self.pull_back(grads)
+        return self.compute_input_grads(grads)
 
 
 class CastNode(SparseNode):
@@ -153,7 +153,7 @@ class CastNode(SparseNode):
     def __init__(self, source):
         self.like = source.dtype, source.context
 
-    def pull_back(self, grads):
+    def compute_input_grads(self, grads):
         dtype, context = self.like
         return [grads[0].as_in_context(context).astype(dtype, copy=False)]
 
@@ -179,7 +179,7 @@ class DenseGradientNode(SparseNode):
         x = self.given[at]
         self.given[at] = array if x.stype == "default" else x._with_values(array)
 
-    def pull_back(self, grads):
+    def compute_input_grads(self, grads):
         dense = [dense_of(x).detach() for x in self.given]
         sources = self.sources
         before = begin_scope()
@@ -201,7 +201,7 @@ class DenseGradientNode(SparseNode):
         self.given = None
 
 
-class ProductNode(DenseGradientNode):
+class ProductNode(DenseGradientNode):  # of a product with a csr matrix
     """A product with a csr matrix: the other operand's gradient needs no dense copy."""
 
     def saved_input_indices(self):
@@ -216,7 +216,7 @@ class DotNode(ProductNode):
         super().__init__(entry, params, inputs)
         self.transpose, self.rows = prop.transpose_a, rows
 
-    def pull_back(self, grads):
+    def compute_input_grads(self, grads):
         lhs, rhs = self.given
         to_lhs, to_rhs = (source is not None for source in self.sources)
         grad = dense_of(grads[0])
@@ -227,15 +227,15 @@ class DotNode(ProductNode):
         if lhs.stype == "default" and rhs.stype == "csr" and not to_rhs:
             columns = grad.reshape((math.prod(lhs.shape[:-1]), rhs.shape[1])).T
             return [product.csr_dot_dense(rhs, columns).T.reshape(lhs.shape), None]
-        return super().pull_back(grads)
+        return super().compute_input_grads(grads)
 
 
 class FullyConnectedNode(ProductNode):
     """The node of FullyConnected with csr data."""
 
-    def pull_back(self, grads):
+    def compute_input_grads(self, grads):
         if self.sources[0] is not None:
-            return super().pull_back(grads)
+            return super().compute_input_grads(grads)
         grad = dense_of(grads[0])
         weight = product.csr_dot_dense(self.given[0], grad, True).T
         return [None, weight, convert.call_op("sum", grad, axis=0)][: len(self.given)]
@@ -251,7 +251,7 @@ class EmbeddingNode(DenseGradientNode):
     def saved_input_indices(self):
         return (0,)
 
-    def pull_back(self, grads):
+    def compute_input_grads(self, grads):
         return [None, embedding_gradient(self.prop, self.given, dense_of(grads[0]))]
 
 
@@ -261,7 +261,7 @@ class RetainNode(DenseGradientNode):
     def saved_input_indices(self):
         return (1,)
 
-    def pull_back(self, grads):
+    def compute_input_grads(self, grads):
         grad = dense_of(grads[0])
         rows = np.unique(self.given[1].asnumpy().astype(np.int64))
         if not len(rows):

@@ -19,7 +19,7 @@ MAX_SUMMED_ROWS = 16_384  # most rows for sums in the values' dtype
 MAX_SUMMED_COLUMNS = 32  # most columns of a result that is summed by rows
 
 
-class CsrIndices:
+class CsrIndices:  # a csr matrix's indices as inputs of operators
     """The indices of a csr matrix and of its transpose, as inputs of operators."""
 
     def __init__(self, indices, indptr, columns):
@@ -73,14 +73,14 @@ def multiply_values(values, csr, rhs, transpose):
     return invoke(CSR_DOT, (picked, indices, indptr, rhs), {"rows": csr.columns})
 
 
-def _as_columns(rhs):
+def _as_matrix(rhs):
     """A dense array as a matrix: the first axis by all others flattened."""
     return rhs if rhs.ndim == 2 else rhs.reshape((rhs.shape[0], math.prod(rhs.shape[1:])))
 
 
 def csr_dot_dense(matrix, rhs, transpose=False):
     """The dense product of a csr matrix, or its transpose, and a dense array."""
-    out = multiply_values(matrix._values_array, csr_indices_of(matrix), _as_columns(rhs), transpose)
+    out = multiply_values(matrix._values_array, csr_indices_of(matrix), _as_matrix(rhs), transpose)
     return out if rhs.ndim == 2 else out.reshape((out.shape[0], *rhs.shape[1:]))
 
 
@@ -90,7 +90,7 @@ def csr_t_dot_dense(matrix, rhs):
     shape = (matrix.shape[1], *rhs.shape[1:])
     if not len(rows):
         return convert.sparse_zeros("row_sparse", shape, rhs)
-    values = multiply_values(matrix._values_array, csr, _as_columns(rhs), True)
+    values = multiply_values(matrix._values_array, csr, _as_matrix(rhs), True)
     if rhs.ndim != 2:
         values = values.reshape((len(rows), *rhs.shape[1:]))
     return arrays.make_sparse("row_sparse", shape, values, rows)

@@ -57,7 +57,7 @@ def _check_csr_lengths(indices, indptr, shape, nnz):
         _raise_error("csr indptr", f"0 at first, {nnz} at last", f"{indptr[0]} and {indptr[-1]}")
 
 
-def check_size(what, shape):
+def check_element_count(what, shape):
     """Raise where an array of this shape has more elements than can be counted."""
     if product(shape) > MAX_ELEMENTS:
         raise SizeError(f"{what}: an array of shape {shape} has too many elements")
@@ -111,7 +111,7 @@ def sorted_csr(indices, indptr, shape, nnz):
     return indices, order
 
 
-def check_rows(indices, shape, n, full=True):
+def check_row_indices(indices, shape, n, full=True):
     """Raise unless `indices` fit a row_sparse array of `shape` with `n` stored rows."""
     if indices.ndim != 1 or len(indices) != n:
         _raise_error("row_sparse indices", f"one for each of {n} rows", f"shape {indices.shape}")
@@ -125,7 +125,7 @@ def check_rows(indices, shape, n, full=True):
 
 def sorted_rows(indices, shape, n):
     """Return (sorted row indices, order of the stored rows or None if they were sorted)."""
-    check_rows(indices, shape, n, False)
+    check_row_indices(indices, shape, n, False)
     check_bounds("row_sparse indices", indices, shape[0])
     if not (np.diff(indices) <= 0).any():
         return indices, None

@@ -16,7 +16,7 @@ def indices_and_values(grad):
     return np.arange(grad.shape[0], dtype=np.int64), grad
 
 
-def update_target(weight, out):
+def array_to_update(weight, out):
     """The array that an update changes: `out`, after the weight is copied to it."""
     if out is None:
         return weight.copy()
@@ -43,10 +43,10 @@ def lazy_update(entry, given, names, params, out):
     weight, grad, *states = (found[name] for name in wanted)
     if not isinstance(grad, arrays.RowSparseNDArray):
         return None
-    out = update_target(weight, out[0] if isinstance(out, (list, tuple)) else out)
+    out = array_to_update(weight, out[0] if isinstance(out, (list, tuple)) else out)
     states = [convert.values_of_all_rows(each) for each in states]
     master = states.pop() if prop.master else None
-    (numbers,) = prop.numbers_per_weight()
+    (numbers,) = prop.update_numbers_per_weight()
     rows, values = indices_and_values(grad)
     update_by_rows(
         prop.rule,

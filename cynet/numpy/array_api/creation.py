@@ -98,7 +98,7 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     return creation.eye(n_rows, n_cols, k, _float_dtype(dtype), device=device)
 
 
-def _like_options(x, dtype, device):
+def _like_shape_and_options(x, dtype, device):
     x = array_of(x, "array_api")
     return x.shape, {
         "dtype": x.dtype if dtype is None else dtype,
@@ -108,25 +108,25 @@ def _like_options(x, dtype, device):
 
 def empty_like(x, /, *, dtype=None, device=None):
     """A new array of the shape and dtype of another one, not initialized."""
-    shape, rest = _like_options(x, dtype, device)
+    shape, rest = _like_shape_and_options(x, dtype, device)
     return empty(shape, **rest)
 
 
 def zeros_like(x, /, *, dtype=None, device=None):
     """Zeros of the shape and dtype of an array."""
-    shape, rest = _like_options(x, dtype, device)
+    shape, rest = _like_shape_and_options(x, dtype, device)
     return zeros(shape, **rest)
 
 
 def ones_like(x, /, *, dtype=None, device=None):
     """Ones of the shape and dtype of an array."""
-    shape, rest = _like_options(x, dtype, device)
+    shape, rest = _like_shape_and_options(x, dtype, device)
     return ones(shape, **rest)
 
 
 def full_like(x, /, fill_value, *, dtype=None, device=None):
     """An array of the shape and dtype of another one with one value."""
-    shape, rest = _like_options(x, dtype, device)
+    shape, rest = _like_shape_and_options(x, dtype, device)
     return full(shape, fill_value, **rest)
 
 

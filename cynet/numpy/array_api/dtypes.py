@@ -26,8 +26,8 @@ _KIND_DTYPES["numeric"] = _KIND_DTYPES["integral"] + _KIND_DTYPES["real floating
 _DEFAULT_DTYPES = {"b": "bool", "i": "int64", "u": "int64", "f": "float32"}  # letter of a kind
 
 
-FloatLimits = namedtuple("FloatLimits", "bits eps max min smallest_normal dtype")
-IntLimits = namedtuple("IntLimits", "bits max min dtype")
+FloatLimits = namedtuple("FloatLimits", "bits eps max min smallest_normal dtype")  # of `finfo`
+IntLimits = namedtuple("IntLimits", "bits max min dtype")  # result of `iinfo`
 
 
 def default_dtype(kind):
@@ -113,7 +113,7 @@ def kind_of_number(number):
     return "b" if number is True or number is False else "i" if isinstance(number, int) else "f"
 
 
-class NamespaceInfo:
+class NamespaceInfo:  # result of ``__array_namespace_info__``
     """The result of `__array_namespace_info__`: devices, dtypes and defaults of the namespace."""
 
     __slots__ = ()

@@ -9,13 +9,13 @@ from ..elementwise import FUNCTIONS
 from .creation import asarray
 from .dtypes import isdtype, result_type
 
-UNARY_NAMES = (
+UNARY_NAMES = (  # functions of one array
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_invert", "ceil", "cos",
     "cosh", "exp", "expm1", "floor", "isfinite", "isinf", "isnan", "log", "log1p", "log2",
     "log10", "logical_not", "negative", "reciprocal", "round", "sign", "signbit", "sin", "sinh",
     "sqrt", "square", "tan", "tanh", "trunc",
 )  # fmt: skip
-BINARY_NAMES = (
+BINARY_NAMES = (  # functions of two arrays
     "add", "atan2", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",
     "bitwise_xor", "copysign", "divide", "equal", "floor_divide", "greater", "greater_equal",
     "hypot", "less", "less_equal", "logaddexp", "logical_and", "logical_or", "logical_xor",

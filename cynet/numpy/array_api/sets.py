@@ -9,9 +9,9 @@ from .. import selection, shapes
 from .._call import array_of
 from ..creation import array
 
-UniqueAll = namedtuple("UniqueAll", "values indices inverse_indices counts")
-UniqueCounts = namedtuple("UniqueCounts", "values counts")
-UniqueInverse = namedtuple("UniqueInverse", "values inverse_indices")
+UniqueAll = namedtuple("UniqueAll", "values indices inverse_indices counts")  # of unique_all
+UniqueCounts = namedtuple("UniqueCounts", "values counts")  # of unique_counts
+UniqueInverse = namedtuple("UniqueInverse", "values inverse_indices")  # of unique_inverse
 
 
 def sort(x, /, *, axis=-1, descending=False, stable=True):

@@ -43,7 +43,7 @@ _MOVE_OPERATORS = {  # operators that only move elements
 }
 
 
-class Encoding(NamedTuple):
+class Encoding(NamedTuple):  # floats as integers: q means (q - zero) * scale
     """Encoding of floats as integers: an integer q means ``(q - zero) * scale``."""
 
     dtype: str
@@ -108,7 +108,7 @@ def _output_encoding(quantize: Node) -> Encoding:
     return Encoding(quantize.prop.out_type, quantize.prop.scale, quantize.prop.zero_point)
 
 
-class _QuantizeLifter:
+class _QuantizeLifter:  # pass that moves QuantizeLinear forward
     """Pass that moves each QuantizeLinear before operators that only move or pool elements.
     `pooled` has the Encoding of the pooled integers, by the id of the node."""
 
@@ -186,7 +186,7 @@ class _QuantizeLifter:
         return (a.scale, a.zero_point, dtype) == (b.scale, b.zero_point, b.out_type)
 
 
-class _Int8Joiner:
+class _Int8Joiner:  # pass that forms int8 layers
     """Pass that forms int8 layers."""
 
     def __init__(self, heads: list[Entry], pooled: dict[int, Encoding], reader: Reader) -> None:
@@ -361,7 +361,7 @@ class _Int8Joiner:
             if limit is not None:
                 params[key] = limit + shift
         variables = [
-            self.reader.parameter(each, value).entries[0]
+            self.reader.add_parameter(each, value).entries[0]
             for each, value in (
                 (stored, weight),
                 (f"{node.name}_scale", step.astype("float32")),

@@ -26,14 +26,14 @@ WIDENED_DTYPES = dict.fromkeys(("float16", "bfloat16", "uint8", "int8", "bool"),
 FLOATS = ("float32", "float64", "float16", "bfloat16")  # dtypes that round large indices
 
 
-class IndexRead(tuple[Any, ...]):
+class IndexRead(tuple[Any, ...]):  # (input, dtype, count of indices)
     """Indices that an operator reads from an input: (input name, dtype, count of indices).
 
     Those of integers are what they are, so that floats alone are looked at.
     """
 
 
-class IndexWrite(tuple[Any, ...]):
+class IndexWrite(tuple[Any, ...]):  # (output, dtype, count of indices)
     """Indices that an operator writes to an output: (output name, dtype, count of indices)."""
 
 

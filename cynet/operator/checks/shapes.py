@@ -25,7 +25,7 @@ def require_shape_tuple(where: str, *given: Any) -> None:
         )
 
 
-class _EmptyLength(int):
+class _EmptyLength(int):  # a known 0; a plain 0 is an unknown length
     """The length 0 of an axis that is known to have no elements.
 
     In inference a plain 0 is an unknown dimension; this one is true, as other known lengths are,

@@ -48,11 +48,11 @@ def real_number(value: Any) -> float | None:
         return None
 
 
-def items_of(value: Any) -> list[Any] | None:
+def read_list(value: Any) -> list[Any] | None:
     """The items of a tuple, list or array of one axis, or of the text of one, without a limit of
     nesting; None for anything else.
 
-    >>> items_of("(2, 3)"), items_of([2]), items_of("7"), items_of("(2, (3,))"), items_of(7)
+    >>> read_list("(2, 3)"), read_list([2]), read_list("7"), read_list("(2, (3,))"), read_list(7)
     (['2', '3'], [2], ['7'], None, None)
     """
     if isinstance(value, str):
@@ -77,7 +77,7 @@ def read_shape(value: Any, allow_none: bool = False) -> tuple[Any, ...] | None:
     """
     if type(value) is tuple and all(type(n) is int for n in value):
         return value
-    items = items_of(value)
+    items = read_list(value)
     if items is None:
         items = [value]
     out: list[int | None] = []

@@ -105,7 +105,7 @@ cdef struct Lines:  # arguments of a transform of many lines, shared by threads
     int parts
 
 
-cdef class FftOperator(Operator):
+cdef class FftOperator(Operator):  # fft or ifft of lines
     """Lines of n numbers; `back`: forward is ifft."""
 
     cdef FourierTable table
@@ -148,11 +148,11 @@ cdef int _transform_lines(FftOperator self, OpContext* ctx, bint back, int req, 
         lines.parts = <int>count
     lines.space = <Complex*>get_space(&ctx.requested[0],
                                       lines.parts * self.table.padded * sizeof(Complex))
-    parallel_ranges(lines.parts, lines.parts, _transform_range, &lines)
+    parallel_ranges(lines.parts, lines.parts, _transform_line_range, &lines)
     return 0
 
 
-cdef void _transform_range(void* arg, int64_t begin, int64_t end) noexcept nogil:
+cdef void _transform_line_range(void* arg, int64_t begin, int64_t end) noexcept nogil:
     cdef Lines* s = <Lines*>arg
     cdef int64_t part, first, last
     cdef Complex* space

@@ -4,7 +4,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float
 from ..second_order import Flat, Formula, Linear
-from ..storage_types import values_rule
+from ..storage_types import elementwise_rule
 
 
 class PolynomialHooks(GraphHooks):
@@ -12,7 +12,7 @@ class PolynomialHooks(GraphHooks):
         return True
 
 
-class _PolynomialProperty(KernelProperty):
+class _PolynomialProperty(KernelProperty):  # base: the gradient is linear in data
     """Base of elementwise operators whose gradient is linear in data."""
 
     graph = PolynomialHooks(elementwise=True)
@@ -30,7 +30,7 @@ class QuadraticProperty(_PolynomialProperty, operator="_contrib_quadratic"):
     b = Float(0.0, doc="Factor of data.")
     c = Float(0.0, doc="Constant term.")
 
-    sparse = values_rule(lambda prop: prop.c == 0)
+    sparse = elementwise_rule(lambda prop: prop.c == 0)
     backward = Kernel(
         "polynomial_grad", ("d_output", "data"), ("d_data",), in_place=(("d_output", "d_data"),)
     )

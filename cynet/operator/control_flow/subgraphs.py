@@ -7,7 +7,7 @@ from ..parameters import MAX_ARRAYS, Int
 from ..property import OperatorProperty, merge_shapes
 
 
-class ControlFlowProperty(OperatorProperty):
+class ControlFlowProperty(OperatorProperty):  # base of operators that run graphs
     """Base of operators that run graphs.
 
     subgraphs (tuple of Subgraph): What it runs (``cynet/symbol/subgraph.py``); `set_subgraphs` sets

@@ -15,7 +15,7 @@ from .registry import register_form
 
 
 @launch_form(UnaryProperty)
-def unary(prop, shapes, types, forward, backward):
+def unary_form(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
     name, kind = choose_instance("unary", prop.functor, dtype)
     x = forward.read_as(IN[0], dtype, n, kind)
@@ -34,7 +34,7 @@ def _gradient_functors(prop):
 
 
 @launch_form(BinaryProperty)
-def binary(prop, shapes, types, forward, backward):
+def binary_form(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
     name, kind = choose_instance("binary", prop.functor, dtype)
     a, b = (forward.read_as(IN[i], dtype, n, kind) for i in range(2))
@@ -105,7 +105,7 @@ def polygamma(prop, shapes, types, device):
 
 
 @launch_form(BroadcastProperty)
-def broadcast(prop, shapes, types, forward, backward):
+def broadcast_form(prop, shapes, types, forward, backward):
     dtype, out = types[0], broadcast_shapes(*shapes)
     n = prod(out)
     name, kind = choose_instance("broadcast", prop.functor, dtype, "broadcast")

@@ -30,7 +30,7 @@ cdef int _matmul(OpContext* ctx, int dtype, int req, bint trans_a, bint trans_b,
     return matmul(&ctx.run_ctx, &p, a, b, c, req == kAddTo)
 
 
-cdef class ProductForm(Operator):
+cdef class ProductForm(Operator):  # batched matrix products on a GPU
     """`count` products of m x k by k x n; dA = g op(B)', dB = op(A)' g."""
 
     cdef bint trans_a, trans_b
@@ -108,7 +108,7 @@ cdef class FullyConnectedForm(Operator):
 
 
 @register_form(DotProperty, BatchDotProperty, checks=False)
-def product(prop, in_shapes, in_types, device):
+def product_form(prop, in_shapes, in_types, device):
     """Build the form of dot and batch_dot: one product or a stack of products."""
     require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
     open_cublas()

@@ -83,7 +83,7 @@ def take(prop, shapes, types, forward, backward):
 
 
 @launch_form(RetainProperty)
-def retain(prop, shapes, types, forward, backward):
+def retain_form(prop, shapes, types, forward, backward):
     n, inner, count = shapes[0][0], prod(shapes[0][1:]), prod(shapes[1])
     settings = IN[1], types[1], count, n, "raise", _bounds_message(prop, n)
 
@@ -125,13 +125,13 @@ def one_hot(prop, shapes, types, forward, backward):
     forward += launch_each(count * depth, "index", f"one_hot<{C_TYPES[prop.dtype]}>", *arguments)
 
 
-class LengthArgs(ctypes.Structure):
+class LengthArgs(ctypes.Structure):  # kernel argument: lengths of the indexed axes
     """The lengths of the axes that index tuples address (index.cu)."""
 
     _fields_ = [("ndim", INT), ("lengths", LONG * 8)]
 
 
-def _flat_positions(steps, prop, shape, dtype, lengths):
+def _row_major_indices(steps, prop, shape, dtype, lengths):
     """Compute the row-major index of each index tuple in input 1."""
     k, count = shape[0], prod(shape[1:])
     index = steps.reserve_bytes(k * count * 8)
@@ -153,11 +153,11 @@ def gather_scatter_nd(prop, shapes, types, forward, backward):
     n = prod(lengths)
 
     def gather(steps, x, y):
-        flat, m = _flat_positions(steps, prop, shapes[1], types[1], lengths)
+        flat, m = _row_major_indices(steps, prop, shapes[1], types[1], lengths)
         steps += launch_each(m * inner, "index", f"gather<{kind}>", x, flat, y, 1, n, inner, m, ADD)
 
     def scatter(steps, x, y, last_wins):
-        flat, m = _flat_positions(steps, prop, shapes[1], types[1], lengths)
+        flat, m = _row_major_indices(steps, prop, shapes[1], types[1], lengths)
         steps += zeros(whole, types[0], y)
         when = {"when": ("add",)} if last_wins else {}
         given = f"scatter_add<{kind}>", x, flat, y, 1, n, inner, m
@@ -179,7 +179,7 @@ def gather_scatter_nd(prop, shapes, types, forward, backward):
 
 
 @launch_form(SequenceMaskProperty, SequenceLastProperty, SequenceReverseProperty)
-def sequence(prop, shapes, types, forward, backward):
+def sequence_form(prop, shapes, types, forward, backward):
     shape, kind = shapes[0], C_TYPES[types[0]]
     batch_first = prop.axis == 1
     time, batch, inner = shape[prop.axis], shape[1 - prop.axis], prod(shape[2:])

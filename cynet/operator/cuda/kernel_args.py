@@ -33,14 +33,14 @@ SIZEOF = {  # bytes of a C type
 }
 
 
-class IndexSpace(ctypes.Structure):
+class IndexSpace(ctypes.Structure):  # kernel argument: a shape and operands' strides
     """An index space, and strides of the operands a, b and g over it (broadcast.cu)."""
 
     _fields_ = [("n", LONG), ("ndim", INT)]
     _fields_ += [(name, LONG * 8) for name in ("shape", "a", "b", "g")]
 
 
-class Axes(ctypes.Structure):
+class Axes(ctypes.Structure):  # kernel argument: preserved and reduced axes
     """Preserved and reduced axes of an array (reduce.cu)."""
 
     _fields_ = [
@@ -54,7 +54,7 @@ class Axes(ctypes.Structure):
     ]
 
 
-class Layout(ctypes.Structure):
+class Layout(ctypes.Structure):  # kernel argument: two strided views of one shape
     """Two strided views of one shape (index.cu)."""
 
     _fields_ = [("n", LONG), ("to_start", LONG), ("start", LONG), ("ndim", INT)]

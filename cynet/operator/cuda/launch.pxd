@@ -69,7 +69,7 @@ cdef struct Program:  # the steps of forward or of backward
     int n_spaces
     size_t spaces[MAX_SPACES]  # bytes
 
-cdef class DeviceOperator(Operator):
+cdef class DeviceOperator(Operator):  # runs a list of launches on a GPU
     cdef readonly object device
     cdef Program programs[2]   # forward, backward
     cdef LaunchFn launch

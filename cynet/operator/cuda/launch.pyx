@@ -19,7 +19,7 @@ _ARGUMENT_KINDS = {"in": kIn, "out": kOut, "out_grad": kOutGrad, "in_grad": kInG
 _FLAGS = {"write": kIfWrite, "add": kIfAdd, "training": kIfTraining, "predicting": kIfPredicting}
 
 
-cdef class DeviceOperator(Operator):
+cdef class DeviceOperator(Operator):  # runs a list of launches on a GPU
     """An operator that runs a list of steps on a device's stream.
 
     device (Device): What compiles and launches the kernels (``cuda/device.py``).

@@ -11,7 +11,7 @@ from .launch import DeviceOperator
 from .launch_steps import ADD, NULL, SPACE, TARGET, launch_each, launch_lines
 from .registry import register_form
 
-FLOAT_DTYPES = ("float32", "float64", "float16", "bfloat16")
+FLOAT_DTYPES = ("float32", "float64", "float16", "bfloat16")  # all floating dtypes
 
 
 def has_instance(source, name, _sets={}):  # noqa: B006 - a cache

@@ -47,7 +47,7 @@ ADD = Array("add", -1)  # whether to add to the array that the launch writes
 TARGET = Array("target")  # replaced by `program.Steps.write_as`
 
 
-class _NullPointer:
+class _NullPointer:  # a null pointer as a kernel's argument
     """A null pointer as a kernel's argument."""
 
     address = nbytes = 0
@@ -58,7 +58,7 @@ RANDOM = Array("random")  # the random stream of the run
 SIZE, NBYTES = Array("size"), Array("bytes")  # size and bytes of OUT[0], if its shape is known
 
 
-def value_bytes(given):
+def argument_value_bytes(given):
     """Return the bytes that a kernel expects for a number or structure."""
     if isinstance(given, bool):
         return bytes(ctypes.c_int(given))
@@ -87,7 +87,7 @@ class Check(NamedTuple):  # a step that raises if a kernel found a wrong value
         return (0, 1) if self.to is None else self.to
 
 
-class Launch:
+class Launch:  # one launch of a kernel
     """One launch of a kernel.
 
     source, instance (str): The kernel: of ``cuda/kernels/SOURCE.cu``, one of `families.instances`.
@@ -135,7 +135,7 @@ class Launch:
             if a == ADD
             else a
             if isinstance(a, Array) or hasattr(a, "address")
-            else value_bytes(a)
+            else argument_value_bytes(a)
             for a in self.given
         ]
 

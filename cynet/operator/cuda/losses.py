@@ -105,7 +105,7 @@ def softmax_activation(prop, shapes, types, device):
     return softmax_form(device, types[0], (prod(shape[:-1]), shape[-1], 1))
 
 
-class TargetArgs(ctypes.Structure):
+class TargetArgs(ctypes.Structure):  # kernel argument: how labels are read
     """Kernel argument: how SoftmaxOutput's gradient reads the labels (softmax.cu)."""
 
     _fields_ = [(name, LONG) for name in ("outer", "n", "inner")]

@@ -12,7 +12,7 @@ from ..nn.dropout import DropoutProperty
 from ..nn.group_norm import GroupNormProperty
 from ..nn.instance_norm import InstanceNormProperty
 from ..nn.layer_norm import LayerNormProperty
-from ..nn.leaky_relu import LeakyReLUProperty, slope_layout
+from ..nn.leaky_relu import LeakyReLUProperty, slope_counts
 from ..nn.lrn import LRNProperty
 from ..nn.upsampling import UpSamplingProperty
 from ..tensor.axes import sizes_around
@@ -47,7 +47,7 @@ MATH_TYPE = {kind: "double" if kind == "double" else "float" for kind in FLOATS}
 _ENOUGH_THREADS = 1 << 17  # number of threads that keep a GPU busy if each loops over rows
 
 
-class LineArgs(ctypes.Structure):
+class LineArgs(ctypes.Structure):  # kernel argument: sizes of normalized lines
     """Kernel argument: sizes of the lines that are normalized (normalization.cu)."""
 
     _fields_ = [(name, LONG) for name in ("outer", "n", "inner", "channels")]
@@ -171,7 +171,7 @@ def launch_declared_kernels(prop, shapes, types, forward, backward):
         backward += zeros(shapes[array.index], types[array.index], array)
 
 
-class NeighbourArgs(ctypes.Structure):
+class NeighbourArgs(ctypes.Structure):  # kernel argument: the channels that LRN sums
     """Kernel argument: window of channels that LRN sums the squares of (normalization.cu)."""
 
     _fields_ = [(name, LONG) for name in ("batch", "channels", "inner", "size")]
@@ -223,7 +223,7 @@ def _slope_launch(n, kind, slopes, x, y, sizes, **options):
 
 
 def _prelu_steps(forward, backward, n, kind, shapes):
-    sizes = slope_layout(*shapes)
+    sizes = slope_counts(*shapes)
     forward += _slope_launch(n, kind, IN[1], IN[0], OUT[0], sizes)
     # first: the gradient of data may overwrite out_grad
     given = f"prelu_slopes_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[1], n, *sizes, ADD
@@ -242,7 +242,7 @@ def _rrelu_steps(prop, forward, backward, n, dtype):
     backward += _slope_launch(n, kind, OUT[1], OUT_GRAD[0], IN_GRAD[0], (n, 1))
 
 
-class RepeatedMask(ctypes.Structure):
+class RepeatedMask(ctypes.Structure):  # kernel argument: a broadcast dropout mask
     """Kernel argument: shape of the data, strides of a dropout mask that broadcasts (random.cu)."""
 
     _fields_ = [("n", LONG), ("ndim", INT), ("shape", LONG * 8), ("stride", LONG * 8)]

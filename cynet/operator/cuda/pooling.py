@@ -26,7 +26,7 @@ _SMALL_PLANE = 64  # elements of an image below which our kernels beat cuDNN
 _POOL_TYPES = {"max": 0, "avg": 1, "sum": 2, "lp": 3}  # numbers in pooling.cu
 
 
-class WindowArgs(ctypes.Structure):
+class WindowArgs(ctypes.Structure):  # kernel argument: sizes of pooling windows
     """Kernel argument: sizes of pooling windows with up to three axes (pooling.cu)."""
 
     _fields_ = [("planes", LONG), ("type", INT), ("p", INT), ("count_pad", INT)]

@@ -9,7 +9,7 @@ from .launch_program import launch_form
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, launch_each
 
 
-class PaddedWindow(ctypes.Structure):
+class PaddedWindow(ctypes.Structure):  # kernel argument: sizes of pooling windows
     """Kernel argument: sizes of pooling windows over planes (pooling_v1.cu)."""
 
     _fields_ = [("planes", LONG), ("maximum", INT), ("divisor", ctypes.c_double)]

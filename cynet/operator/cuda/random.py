@@ -18,7 +18,7 @@ kUniform = 0  # values of the enumeration in random_draw.h
 _FLOAT_DTYPES = ("float32", "float64", "float16", "bfloat16")  # dtypes that are drawn
 
 
-class DrawArgs(ctypes.Structure):
+class DrawArgs(ctypes.Structure):  # kernel argument: distribution and parameters
     """Kernel argument: a distribution and its parameters (random.cu)."""
 
     _fields_ = [("a", ctypes.c_double), ("b", ctypes.c_double), ("each", LONG)]

@@ -30,7 +30,7 @@ _SORTED_PER_BLOCK = 1024  # elements that one thread block sorts (sort.cu)
 
 
 @launch_form(ReduceProperty)
-def reduce(prop, shapes, types, forward, backward):
+def reduce_form(prop, shapes, types, forward, backward):
     shape, dtype = shapes[0], types[0]
     n, kind = prod(shape), C_TYPES[dtype]
     reduced = prop.reduced_axes(len(shape))
@@ -51,7 +51,7 @@ def reduce(prop, shapes, types, forward, backward):
     backward.write_as(IN_GRAD[0], dtype, n, kind, launch)
 
 
-def _line_launch(instance, source, target, sizes, choice):
+def _launch_per_line(instance, source, target, sizes, choice):
     """A launch of sort.cu whose blocks, of 512 threads at most, take a line each of `sizes` (outer,
     n, inner); `choice` is the kernel's bool."""
     outer, n, inner = sizes
@@ -69,7 +69,7 @@ def argmax_argmin(prop, shapes, types, forward, backward):
         outer, n, inner = sizes_around(shape, axis_of(prop.axis, len(shape)))
     kinds = C_TYPES[types[0]], C_TYPES[WIDENED_DTYPES.get(types[0], types[0])]
     sizes, largest = (outer, n, inner), prop.op_name != "argmin"
-    forward += _line_launch(f"find_extreme<{', '.join(kinds)}>", IN[0], OUT[0], sizes, largest)
+    forward += _launch_per_line(f"find_extreme<{', '.join(kinds)}>", IN[0], OUT[0], sizes, largest)
 
 
 @launch_form(CumSumProperty)
@@ -79,11 +79,11 @@ def running_sum(prop, shapes, types, forward, backward):
     if prop.axis is not None:
         sizes = sizes_around(shape, axis_of(prop.axis, len(shape)))
     name = f"running_sum<{kind}>"
-    forward += _line_launch(name, IN[0], OUT[0], sizes, False)
-    backward += _line_launch(name, OUT_GRAD[0], IN_GRAD[0], sizes, True)
+    forward += _launch_per_line(name, IN[0], OUT[0], sizes, False)
+    backward += _launch_per_line(name, OUT_GRAD[0], IN_GRAD[0], sizes, True)
 
 
-class SortLineArgs(ctypes.Structure):
+class SortLineArgs(ctypes.Structure):  # kernel argument: sizes of sorted lines
     """Kernel argument: sizes of an array (outer, n, inner) that is sorted along n (sort.cu)."""
 
     _fields_ = [(name, LONG) for name in ("outer", "n", "inner", "padded")]

@@ -168,13 +168,13 @@ cdef int _prepare_run(RNNForm self, OpContext* ctx, const TBlob* in_data) except
     """Query cuDNN's sizes and offsets, and set the lengths of this run."""
     if not self.prepared:
         with gil:
-            _query_sizes(self, ctx, in_data)
+            _query_stack_sizes(self, ctx, in_data)
     if self.has_lengths:
         _read_lengths(self, ctx, &in_data[ctx.n_in - 1])
     return 0
 
 
-cdef int _query_sizes(RNNForm self, OpContext* ctx, const TBlob* in_data) except -1:
+cdef int _query_stack_sizes(RNNForm self, OpContext* ctx, const TBlob* in_data) except -1:
     cdef Recurrent stack
     for stack in self.held[:self.stacks.size()]:
         stack.query_sizes(&ctx.run_ctx, in_data[1].data)

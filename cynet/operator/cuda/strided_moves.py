@@ -69,7 +69,7 @@ def _add_piece_gradient(steps, kind, piece):
         steps += copy_view(kind, g, dx, piece.target, source)
 
 
-class BorderArgs(ctypes.Structure):
+class BorderArgs(ctypes.Structure):  # kernel argument: a padded array, its interior
     """Kernel argument: shapes of a padded array and of its interior (index.cu)."""
 
     _fields_ = [("n", LONG), ("ndim", INT), ("reflect", INT)]
@@ -98,7 +98,7 @@ def pad_form(prop, shape, dtype, device):
     ReshapeLikeProperty,
     checks=False,
 )
-def pieces_form(prop, shapes, types, device):
+def moved_pieces_form(prop, shapes, types, device):
     if isinstance(prop, PadProperty) and prop.mode != "constant":
         return pad_form(prop, shapes[0], types[0], device)
     op = prop.create_operator(_CPU_CONTEXT, shapes, types)
@@ -108,7 +108,7 @@ def pieces_form(prop, shapes, types, device):
 
 
 @launch_form(ChannelsLastProperty)
-def channels_last(prop, shapes, types, forward, backward):
+def channels_last_form(prop, shapes, types, forward, backward):
     n, c, inner = shapes[0][0], shapes[0][1], prod(shapes[0][2:])
     rows, columns = (c, inner) if prop.to_last else (inner, c)
     whole = whole_view((n, rows, columns))
@@ -119,7 +119,7 @@ def channels_last(prop, shapes, types, forward, backward):
 
 
 @launch_form(SliceAssignProperty, SliceAssignScalarProperty)
-def assign(prop, shapes, types, forward, backward):
+def assign_form(prop, shapes, types, forward, backward):
     dtype, kind = types[0], C_TYPES[types[0]]
     whole = whole_view(shapes[0])
     view = subview(whole, *prop.part_range(shapes[0]))

@@ -9,7 +9,7 @@ from .launch_program import launch_form
 from .launch_steps import ADD, AUX, IN, NULL, OUT, launch_each
 
 
-class KernelArgs(ctypes.Structure):
+class KernelArgs(ctypes.Structure):  # hyperparameters of an update
     """Hyperparameters of an update (``KernelArgs`` of update.cu)."""
 
     _fields_ = [(name, ctypes.c_double) for name in ("lr", "wd", "rescale", "clip", *"abcdef")]
@@ -17,7 +17,7 @@ class KernelArgs(ctypes.Structure):
 
 
 @launch_form(UpdateProperty)
-def update(prop, shapes, types, forward, backward):
+def update_form(prop, shapes, types, forward, backward):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
     numbers = (*prop.rule_parameters(), 0.0, 0.0, 0.0, 0.0, 0.0)[:5]
     params = KernelArgs(prop.lr, prop.wd, prop.rescale_grad, prop.clip, *numbers)

@@ -37,7 +37,7 @@ def callback_of(owner, method):
     return Callback(getattr(owner, method), method)
 
 
-class CallbackChecker:
+class CallbackChecker:  # calls a user's methods, checks results
     """Calls the methods of a user's object or class, and checks their results.
 
     where (str): Its name in messages: ``"custom operator 'softmax'"``.

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from ...typing import Class, NDArray, NumpyArray, Operand
 
-CUSTOM_OPERATORS = Registry("custom operator")
-REQUEST_NAMES = ("null", "write", "inplace", "add")
+CUSTOM_OPERATORS = Registry("custom operator")  # by op_type
+REQUEST_NAMES = ("null", "write", "inplace", "add")  # by value of OpReq
 
 
 class CustomOp:
@@ -167,7 +167,7 @@ class CustomOp:
             )
 
 
-class OneInputOneOutput:
+class OneInputOneOutput:  # default names: data, output
     """Default names of inputs and outputs; a subclass may define others."""
 
     def list_arguments(self) -> list[str]:

@@ -84,7 +84,7 @@ def _user_classes(cls):
     return [c for c in cls.__mro__ if c not in OperatorProperty.__mro__]
 
 
-class GuardedProperty(OperatorProperty):
+class GuardedProperty(OperatorProperty):  # checks a user's property
     """Wraps a user's property: checks the results of its methods."""
 
     check = None  # the CallbackChecker
@@ -130,7 +130,7 @@ class GuardedProperty(OperatorProperty):
             self.check.refuse(method, found, f"an int from 1 to the number of outputs, {n_out}")
         return found
 
-    def _list_lengths(self):
+    def _array_counts(self):
         return (
             len(self.list_arguments()),
             len(self.list_outputs()),
@@ -141,13 +141,13 @@ class GuardedProperty(OperatorProperty):
         method = callback_of(super(), "infer_shape")
         found = self.check.call(method, list(in_shapes), list(out_shapes))
         # without inputs, consumers of the output give its shape
-        lengths, given = self._list_lengths(), in_shapes or [None]
+        lengths, given = self._array_counts(), in_shapes or [None]
         return self.check.parse_shapes(method, found, lengths, given, may_lack_states=False)
 
     def infer_type(self, in_types, out_types):
         method = callback_of(super(), "infer_type")
         found = self.check.call(method, list(in_types), list(out_types))
-        lengths, complete = self._list_lengths(), bool(in_types) and None not in in_types
+        lengths, complete = self._array_counts(), bool(in_types) and None not in in_types
         return self.check.parse_types(method, found, lengths, complete, may_lack_states=False)
 
     def forward_resource(self, in_shapes):
@@ -226,11 +226,11 @@ def _check_probe(probe):
     if forward or backward:
         lists = {"out_grad": n_out, "in_data": n_in, "out_data": n_out, "in_grad": n_in}
         words = [f"{name}[{i}]" for name, n in lists.items() for i in range(n)]
-        _check_sizes(probe, "forward_inplace_option", forward, words)
-        _check_sizes(probe, "backward_inplace_option", backward, words)
+        _check_shared_sizes(probe, "forward_inplace_option", forward, words)
+        _check_shared_sizes(probe, "backward_inplace_option", backward, words)
 
 
-def _check_sizes(probe, method, pairs, words):
+def _check_shared_sizes(probe, method, pairs, words):
     """Refuse pairs that share memory but have different sizes for all shapes of the inputs."""
     found = list(_example_shapes(probe))
     for a, b in pairs:
@@ -254,7 +254,7 @@ def _shape_of_array(number, ins, outs):
 
 def _example_shapes(probe):
     """Return (shapes of inputs, shapes of outputs) for trial inputs that the operator accepts."""
-    n_in, n_out, _ = probe._list_lengths()
+    n_in, n_out, _ = probe._array_counts()
     for shape in TRIAL_SHAPES:
         for given in ([shape] + [None] * (n_in - 1), [shape] * n_in):
             try:

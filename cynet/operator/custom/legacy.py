@@ -249,7 +249,7 @@ class NDArrayOp(PythonOp):
     operator_name = "_NDArray"
 
 
-class InstanceProperty(OperatorProperty):
+class InstanceProperty(OperatorProperty):  # operator of a NumpyOp or NDArrayOp
     """An operator that a Python object of this process defines (NumpyOp, NDArrayOp)."""
 
     pure = False
@@ -297,7 +297,7 @@ class InstanceProperty(OperatorProperty):
         return kind(self, ctx, in_shapes, in_types)
 
 
-class _NumpyOperator(Operator):
+class _NumpyOperator(Operator):  # runs a NumpyOp on views of the tensors
     """Runs a NumpyOp on views of the tensors."""
 
     def __init__(self, prop, ctx, in_shapes, in_types):
@@ -332,7 +332,7 @@ def _numpy_views(blobs):
     return [None if b is None else np.asarray(b) for b in blobs]
 
 
-class _NDArrayOperator(_NumpyOperator):
+class _NDArrayOperator(_NumpyOperator):  # runs an NDArrayOp
     """Runs an NDArrayOp: lends it the tensors as NDArrays."""
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
@@ -360,7 +360,7 @@ class _NDArrayOperator(_NumpyOperator):
             end_loans(tuple(arrays.values()), quiet=not done)
 
 
-class _HostOperator(_NDArrayOperator):
+class _HostOperator(_NDArrayOperator):  # runs a NumpyOp on copies of GPU tensors
     """Runs a NumpyOp on copies in the host's memory of tensors on a GPU."""
 
     def _call_method(self, method, **arrays):

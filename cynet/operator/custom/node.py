@@ -17,7 +17,7 @@ from .callback_checks import Callback, CallbackChecker, callback_of
 from .custom import CUSTOM_OPERATORS, REQUEST_NAMES, CustomOp
 
 
-class CustomProperty(OperatorProperty):
+class CustomProperty(OperatorProperty):  # node of a user's CustomOpProp
     """Apply an operator registered with ``mx.operator.register``.
 
     Inputs, outputs and parameters are those of the CustomOpProp registered as `op_type`.
@@ -99,7 +99,7 @@ class CustomProperty(OperatorProperty):
         return CustomOperator(self, op, ctx, in_shapes, in_types)
 
 
-class OutputGradients:
+class OutputGradients:  # ones for gradients that are missing
     """Supplies ones for gradients of outputs that backward does not get."""
 
     def __init__(self, prop, ctx, in_shapes, in_types):
@@ -120,7 +120,7 @@ class OutputGradients:
         ]
 
 
-class CustomOperator(Operator):
+class CustomOperator(Operator):  # runs a user's CustomOp
     """Runs a CustomOp: lends it the tensors as NDArrays."""
 
     def __init__(self, prop, op, ctx, in_shapes, in_types):

@@ -139,7 +139,7 @@ class SimpleOp:
             raise signature_error(self.name, "shape function", names, SHAPE_SIGNATURES)
         self._set_operand_count(SHAPE_SIGNATURES[names], "shape function")
         self.shape_function = function
-        self._check_sizes()
+        self._check_shared_sizes()
         return self
 
     def set_function(
@@ -182,8 +182,8 @@ class SimpleOp:
         self._set_operand_count(SIGNATURES[names], "function")
         self._check_inplace_option("set_function", inplace, _FORWARD_PAIRS)
         gradient = self.gradients.get(check_device(self.name, device), (function,))[0]
-        self._same_language(function, gradient)
-        self._check_sizes(inplace)
+        self._refuse_mixed(function, gradient)
+        self._check_shared_sizes(inplace)
         self.functions[device] = function
         self.forward_option = inplace
         return self._publish_operator()
@@ -243,8 +243,8 @@ class SimpleOp:
                 f"simple_op '{self.name}': gradients of all devices must read the same "
                 f"arrays; one is {known.pop()}, this one {kind}"
             )
-        self._same_language(self.functions.get(check_device(self.name, device), gradient), gradient)
-        self._check_sizes(inplace)
+        self._refuse_mixed(self.functions.get(check_device(self.name, device), gradient), gradient)
+        self._check_shared_sizes(inplace)
         self.gradients[device] = (gradient, kind)
         self.backward_option = inplace
         return self._publish_operator()
@@ -449,7 +449,7 @@ class SimpleOp:
             )
         self.operands = operands
 
-    def _same_language(self, function, gradient):
+    def _refuse_mixed(self, function, gradient):
         if isinstance(function, CFunction) != isinstance(gradient, CFunction):
             raise ArgumentError(
                 f"simple_op '{self.name}': on one device function and gradient must both be C "
@@ -463,7 +463,7 @@ class SimpleOp:
                 f"with {self.operands} operand(s)"
             )
 
-    def _check_sizes(self, option=kNoInplace):
+    def _check_shared_sizes(self, option=kNoInplace):
         """Refuse to share memory if the shape function gives another size for all tried inputs."""
         option = option or self.forward_option or self.backward_option
         if self.shape_function is None or option == kNoInplace:

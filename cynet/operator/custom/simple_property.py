@@ -57,7 +57,7 @@ def assign(out: Any, req: int, value: Any) -> None:
         ) from None
 
 
-class EnvArguments:
+class EnvArguments:  # argument `env` of a user's function
     """The argument `env` of a user's function: scalar, keywords and resources.
 
     Parameters
@@ -89,7 +89,7 @@ class EnvArguments:
         self.resource = resource
 
 
-class SimpleProperty(OperatorProperty):
+class SimpleProperty(OperatorProperty):  # base of all simple operators
     """The base of all simple operators; `spec` is the SimpleOp, `check` calls its functions."""
 
     spec = check = None
@@ -170,7 +170,7 @@ class SimpleProperty(OperatorProperty):
         return PythonSimpleOperator(self, function, gradient, kind)
 
 
-class PythonSimpleOperator(Operator):
+class PythonSimpleOperator(Operator):  # calls a user's two functions
     """Calls the two Python functions of a simple operator."""
 
     def __init__(self, prop, function, gradient, kind):

@@ -32,13 +32,13 @@ def _power_grad_of_exponent(F: Operators, a: Array, b: Array) -> Array:
     return a**b * F.log(a)
 
 
-def _exp_scaled(F: Operators, x: Array, s: float) -> Array:
+def _power_of_scalar_grad(F: Operators, x: Array, s: float) -> Array:
     if s > 0:
         return F.broadcast_power(x * 0 + s, x) * math.log(s)
     return _power_grad_of_exponent(F, F.zeros_like(x) + s, x)
 
 
-def _smooth_l1(F: Operators, x: Array, s: float) -> Array:
+def _smooth_l1_grad(F: Operators, x: Array, s: float) -> Array:
     square = s * s
     inside = F.abs(x) <= (1 / square if square else math.inf)
     return F.where(inside, x * square, F.sign(x))
@@ -52,7 +52,7 @@ def _truth_example(call: str, output: str) -> str:
     return example_lines(f"{call}(mx.nd.array([0, 0, 1, 1]), mx.nd.array([0, 1, 0, 1]))", output)
 
 
-def _truth_table(call: str, output: str) -> str:
+def _truth_table_example(call: str, output: str) -> str:
     return example_lines(
         f"x = mx.nd.array([[0], [1]])\n>>> {call}(x, mx.nd.array([[0, 1]]))", output
     )
@@ -121,7 +121,7 @@ BINARY = (  # a row for each function of two arrays
             "[ 1.  4. 16.]", aliases=("_PowerScalar",),
             derivative=lambda F, x, s: s * x ** (s - 1) if s else F.zeros_like(x)),
         reflected=Form("_rpower_scalar", "A number raised to the power of each element.",
-            "[ 2.  4. 16.]", aliases=("_RPowerScalar",), derivative=_exp_scaled)),
+            "[ 2.  4. 16.]", aliases=("_RPowerScalar",), derivative=_power_of_scalar_grad)),
     Binary("maximum", "maximum", Gradient("greater_equal", "lesser"), simple=True,
         derivatives=(lambda F, a, b: a >= b, lambda F, a, b: a < b), onnx="Max",
         same=Form("_maximum", "The larger of two elements; NaN if one is.",
@@ -159,7 +159,7 @@ BINARY = (  # a row for each function of two arrays
             "the turning point moved).",
             example_lines("mx.nd.smooth_l1(mx.nd.array([-2, -0.5, 0, 0.5, 2]), scalar=1)",
                 "[1.5   0.125 0.    0.125 1.5  ]"),
-            derivative=_smooth_l1, bfloat16=False)),
+            derivative=_smooth_l1_grad, bfloat16=False)),
     Binary("equal", "equal", _ZERO_GRAD, sign="==", method="eq", simple=True, result=BOOL,
         onnx="Equal",
         same=Form("_equal", "1 where two elements are equal, else 0.", "[0. 1. 0.]",
@@ -218,7 +218,7 @@ BINARY = (  # a row for each function of two arrays
             aliases=("_Logical_And",)),
         broadcast=Form("broadcast_logical_and",
             "1 where both elements are nonzero, else 0; broadcast.",
-            _truth_table("mx.nd.broadcast_logical_and", "[[0. 0.]\n [0. 1.]]")),
+            _truth_table_example("mx.nd.broadcast_logical_and", "[[0. 0.]\n [0. 1.]]")),
         scalar=Form("_logical_and_scalar",
             "1 where an element and a number are both nonzero, else 0.",
             example_lines("mx.nd.logical_and(mx.nd.array([0, 1, 2]), 1)", "[0. 1. 1.]"),
@@ -228,7 +228,7 @@ BINARY = (  # a row for each function of two arrays
             _truth_example("mx.nd.logical_or", "[0. 1. 1. 1.]"),
             aliases=("_Logical_Or",)),
         broadcast=Form("broadcast_logical_or", "1 where an element is nonzero, else 0; broadcast.",
-            _truth_table("mx.nd.broadcast_logical_or", "[[0. 1.]\n [1. 1.]]")),
+            _truth_table_example("mx.nd.broadcast_logical_or", "[[0. 1.]\n [1. 1.]]")),
         scalar=Form("_logical_or_scalar", "1 where an element or a number is nonzero, else 0.",
             example_lines("mx.nd.logical_or(mx.nd.array([0, 1, 2]), 1)", "[1. 1. 1.]"),
             aliases=("_LogicalOrScalar",))),
@@ -238,7 +238,7 @@ BINARY = (  # a row for each function of two arrays
             aliases=("_Logical_Xor",)),
         broadcast=Form("broadcast_logical_xor",
             "1 where exactly one element is nonzero, else 0; broadcast.",
-            _truth_table("mx.nd.broadcast_logical_xor", "[[0. 1.]\n [1. 0.]]")),
+            _truth_table_example("mx.nd.broadcast_logical_xor", "[[0. 1.]\n [1. 0.]]")),
         scalar=Form("_logical_xor_scalar",
             "1 where exactly one of an element and a number is nonzero, else 0.",
             example_lines("mx.nd.logical_xor(mx.nd.array([0, 1, 2]), 1)", "[1. 0. 0.]"),

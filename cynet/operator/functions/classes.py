@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._base import register_operator
 from ..precision import WIDEST, Precision
-from ..storage_types import values_rule
+from ..storage_types import elementwise_rule
 from . import binary, reductions, unary
 from .derivatives import (
     make_binary_rule,
@@ -36,7 +36,7 @@ def register_unary(base: Any) -> None:
     Parameters
     ----------
     base : type
-        The property that computes it; ``base.attributes_of_row(row)`` are further attributes.
+        The property that computes it; ``base.class_attributes(row)`` are further attributes.
     """
     for row in unary.UNARY:
         _register_row(
@@ -50,13 +50,13 @@ def register_unary(base: Any) -> None:
             backward_reads=BACKWARD_READS[row.reads],
             differentiable=row.gradient is not None,
             second_order=rule_from_derivative(make_unary_rule, row.derivative),
-            sparse=values_rule() if row.zero_stays else row.sparse,
+            sparse=elementwise_rule() if row.zero_stays else row.sparse,
             amp=row.amp,
             example=make_unary_example(row),
             methods=(row.name,) if row.method else (),
             in_sparse=_sparse_names(row, row.zero_stays),
             drawn_as=row.drawn_as,
-            **base.attributes_of_row(row),
+            **base.class_attributes(row),
         )
 
 
@@ -66,7 +66,7 @@ def register_binary(base: Any, kind: str, **attributes: Any) -> None:
     Parameters
     ----------
     base : type
-        The property that computes it; ``base.attributes_of_row(row, form)`` are further attributes.
+        The property that computes it; ``base.class_attributes(row, form)`` are further attributes.
     kind : str
         ``'same'``, ``'broadcast'``, ``'scalar'`` or ``'reflected'``.
     **said
@@ -92,13 +92,13 @@ def register_binary(base: Any, kind: str, **attributes: Any) -> None:
             or (_WIDEST_PRECISION if kind in ("same", "broadcast") else DEFAULT_PRECISION),
             example=make_form_example(row, kind, form),
             in_sparse=_sparse_names(form, form.sparse is not None),
-            **base.attributes_of_row(row, form),
+            **base.class_attributes(row, form),
             **attributes,
         )
 
 
 def register_reductions(base: Any) -> None:
-    """Register an operator for each reduction; ``base.attributes_of_row(row)`` adds attributes."""
+    """Register an operator for each reduction; ``base.class_attributes(row)`` adds attributes."""
     for row in reductions.REDUCTIONS:
         _register_row(
             base,
@@ -116,7 +116,7 @@ def register_reductions(base: Any) -> None:
             example=make_reduction_example(row),
             methods=(row.name,),
             in_sparse=(row.name,) if row.sparse else (),
-            **base.attributes_of_row(row),
+            **base.class_attributes(row),
         )
 
 
@@ -149,4 +149,4 @@ def _second_order_rule(row: Binary, kind: str, form: Form) -> Formula | Linear |
 def _sparse_rule(at_zero: Callable[[float], float] | None) -> SparseRule | None:
     if at_zero is None:
         return None
-    return values_rule(lambda prop: at_zero(float(prop.scalar)) == 0)
+    return elementwise_rule(lambda prop: at_zero(float(prop.scalar)) == 0)

@@ -18,7 +18,7 @@ SAME, BOOL, FLOAT, WIDE = "same", "bool", "float", "wide"  # dtypes of results
 DEFAULT_PRECISION = Precision()  # float16 as it comes, bfloat16 in float32
 
 
-class Gradient(NamedTuple):
+class Gradient(NamedTuple):  # functors of a binary function's gradients
     """Gradient functors of one binary functor.
 
     lhs, rhs : str
@@ -55,7 +55,7 @@ class Row:  # a row of a table of functions
             raise ArgumentTypeError(f"{type(self).__name__} {values[0]!r} has no field {unknown}")
 
 
-class Unary(Row):
+class Unary(Row):  # a function of one array: one operator
     """A unary function: one operator.
 
     name, doc: Of the operator; its sentence.
@@ -129,7 +129,7 @@ class Form(Row):  # one operator of a binary function
     bfloat16: bool = True
 
 
-class Binary(Row):
+class Binary(Row):  # a function of two operands: four operators
     """A binary function: four operators, for arrays of one shape, for arrays that broadcast, for an
     array and a number, and for a number and an array.
 
@@ -167,7 +167,7 @@ class Binary(Row):
         return {kind: form for kind in kinds if isinstance(form := getattr(self, kind), Form)}
 
 
-class Reduction(Row):
+class Reduction(Row):  # a reduction over axes: one operator
     """A reduction over axes: one operator.
 
     name, doc, aliases, example, amp, result, onnx: As of `Unary`; `WIDE`: integers are summed as

@@ -16,7 +16,7 @@ from .row import BOOL, FLOAT, Unary
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_ROOT_PI = math.sqrt(math.pi)
+_ROOT_PI = math.sqrt(math.pi)  # the square root of pi
 _IN_FLOAT32, _ANY_PRECISION = Precision(FLOAT32), Precision(EITHER, EITHER)  # mixed precision
 
 

@@ -12,7 +12,7 @@ from ..property import merge_shapes
 from .layout import PixelsProperty, check_image
 
 
-class ColorProperty(PixelsProperty):
+class ColorProperty(PixelsProperty):  # base of operators that change colors
     """Base of operators that change colors."""
 
     differentiable = False
@@ -25,7 +25,7 @@ class ColorProperty(PixelsProperty):
         return [shape], [shape], []
 
 
-class FactorProperty(ColorProperty):
+class FactorProperty(ColorProperty):  # base: a random factor between two numbers
     """Base of color changes by a random factor between two numbers; `kind` is a ColorKind of
     kernels/image/colors.cc."""
 

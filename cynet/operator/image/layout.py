@@ -43,7 +43,7 @@ def image_sizes(shape):
     return (1, *shape) if len(shape) == 3 else tuple(shape)
 
 
-class PixelsProperty(KernelProperty):
+class PixelsProperty(KernelProperty):  # base: images of any dtype but bool
     """Base of operators on images of any dtype but bool."""
 
     floats = ()

@@ -136,7 +136,7 @@ class SyevdProperty(MatrixProperty, operator="_linalg_syevd", aliases=("linalg_s
         return [shape], [shape, merge_shapes(shape[:-1], out_shapes[1])], []
 
 
-class _ScalarOutProperty(MatrixProperty):
+class _ScalarOutProperty(MatrixProperty):  # base: one number per matrix
     """Base of operators that compute one number of each square matrix."""
 
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}

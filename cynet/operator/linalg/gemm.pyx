@@ -33,7 +33,7 @@ class GemmHooks(GraphHooks):
 _AXIS_DOC = "Axis of the matrices' rows; their columns are in the last axis."
 
 
-class _ProductsProperty(OperatorProperty):
+class _ProductsProperty(OperatorProperty):  # base of products of A and B
     """Base of products of the matrices A and B."""
 
     inputs_doc = {"A": "The left matrices.", "B": "The right matrices."}

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from .._base cimport Operator
 from ...kernels.linalg.linalg cimport Stack
 
-cdef class MatrixOperator(Operator):
+cdef class MatrixOperator(Operator):  # runs an operation on a batch of matrices
     cdef Stack stack
     cdef int dtype
     cdef int64_t batch, work  # work: estimated number of multiplications for one matrix

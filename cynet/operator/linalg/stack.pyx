@@ -33,7 +33,7 @@ _OPERATION_CODES = {  # name -> code of the kernels
 }
 
 
-class MatrixProperty(OperatorProperty):
+class MatrixProperty(OperatorProperty):  # base: matrices in the last two axes
     """Base of operators on float32 or float64 matrices in the last two axes."""
 
     inputs_doc = {"A": "Matrices in the last two axes."}
@@ -98,7 +98,7 @@ cdef int _raise_lapack_error(MatrixOperator self, int64_t which, int64_t info) e
         f"operator {self.name}: matrix {which} of {self.batch} {reason.format(info)}")
 
 
-cdef class MatrixOperator(Operator):
+cdef class MatrixOperator(Operator):  # runs an operation on a batch of matrices
     """`batch` matrices of (m, n)."""
 
     def __init__(self, prop, dtype, batch, m, n):

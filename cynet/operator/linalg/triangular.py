@@ -184,7 +184,7 @@ class MakeTrianProperty(
         return leading, size, size
 
 
-class _DiagonalProperty(ShapesFromInput, OperatorProperty):
+class _DiagonalProperty(ShapesFromInput, OperatorProperty):  # base: copies to or from diagonals
     """Base of operators that convert a diagonal of a matrix to a vector, or back."""
 
     offset = Int(0, doc="Number of the diagonal, above the main one if positive.")

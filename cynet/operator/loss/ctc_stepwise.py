@@ -8,7 +8,7 @@ from ..second_order import Rewrite
 _LOG_ZERO = -1e30  # the logarithm of no probability: finite, so that differences are numbers
 
 
-class _CtcLabels:
+class _CtcLabels:  # a batch's label sequences, blanks between
     """The label sequences of a batch, with the blanks between labels.
 
     States are a blank, label 0, a blank, label 1, ... and a last blank, 2 L + 1 of them.

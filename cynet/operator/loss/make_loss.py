@@ -7,7 +7,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float
 from ..precision import FLOAT32, Precision
 from ..second_order import Refused
-from ..storage_types import values_rule
+from ..storage_types import elementwise_rule
 
 
 class BlockGradProperty(KernelProperty, operator="BlockGrad", aliases=("stop_gradient",)):
@@ -19,7 +19,7 @@ class BlockGradProperty(KernelProperty, operator="BlockGrad", aliases=("stop_gra
     forward = Kernel("identity", in_place=(("data", "output"),))
     zeros = ("d_data",)
     floats = ()
-    sparse = values_rule()
+    sparse = elementwise_rule()
     in_sparse = ("stop_gradient",)
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 4]])
@@ -43,7 +43,7 @@ class PlainLossProperty(KernelProperty, operator="make_loss"):
     forward = Kernel("identity", writes=("loss",), in_place=(("data", "loss"),))
     backward = Kernel("constant_grad", (), ("d_data",))
     second_order = Refused("What goes back is ones, whatever comes back.")
-    sparse = values_rule()
+    sparse = elementwise_rule()
     amp = Precision(FLOAT32)
     in_sparse = ("make_loss",)
     drawn_as = "loss"

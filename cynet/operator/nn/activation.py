@@ -12,7 +12,7 @@ from ..second_order import Formula
 from ..tensor.unary import UnaryHooks, UnaryProperty
 
 
-class ActivationFunction(NamedTuple):
+class ActivationFunction(NamedTuple):  # an act_type's functors and derivative
     """Names in functors.h of an act_type and its gradient, the argument of the gradient, and the
     derivative ``(F, x, y)`` by operators."""
 

@@ -11,7 +11,7 @@ cdef inline size_t aligned_float_bytes(int64_t n) noexcept nogil:
     return aligned(n * sizeof(float))
 
 
-cdef class FoldedActivation:
+cdef class FoldedActivation:  # an activation applied to an output
     cdef Kernel function, mask
     cdef int64_t size
     cdef readonly size_t nbytes  # bytes of `space` below; 0: `grad` stays as it is

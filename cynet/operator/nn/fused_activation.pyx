@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ...kernels.elementwise.elementwise cimport run_binary, run_unary
-from ...kernels.parallel cimport threads_awake, threads_for
+from ...kernels.parallel cimport threads_if_awake, threads_for
 from ...kernels.reduce.row_sums cimport add_columns, sum_rows
 from ...kernels.table cimport find_unary, find_unary_grad
 
@@ -19,7 +19,7 @@ cdef enum:
     PART_WIDTH = 64  # columns of a part
 
 
-class TakesReluHooks(GraphHooks):
+class TakesReluHooks(GraphHooks):  # graph hooks: the operator can apply relu
     """Hooks of a property whose operator applies relu to output 0 if its `relu` is set."""
 
     def epilogue(self, prop, in_shapes, in_types, kind, act_type=None):
@@ -27,7 +27,7 @@ class TakesReluHooks(GraphHooks):
         return prop.changed(relu=True) if takes else None
 
 
-class FoldsActivation:
+class FoldsActivation:  # mixin: the operator applies `activation`
     """Mixin of a property whose operator applies the act_type `activation` to output 0: a linear
     map of data, weight and perhaps a bias.
 
@@ -46,7 +46,7 @@ class FoldsActivation:
         return [*needed, out_data[0]] if applied else needed
 
 
-class FoldsActivationHooks(LayerHooks):
+class FoldsActivationHooks(LayerHooks):  # graph hooks of FoldsActivation
     """Hooks of a FoldsActivation; subclasses define which activations and masks it supports."""
 
     def epilogue(self, prop, in_shapes, in_types, kind, act_type=None):
@@ -76,7 +76,7 @@ class FoldsActivationHooks(LayerHooks):
         return False
 
 
-cdef class FoldedActivation:
+cdef class FoldedActivation:  # an activation applied to an output
     """The activation of `prop` (FoldsActivation), folded into an output of `size` elements."""
 
     def __init__(self, prop, int64_t size, dtype="float32"):
@@ -112,7 +112,7 @@ cdef class FoldedActivation:
             sum_rows(<const float*>grad, rows, columns, sums, add)
             return grad
         if threads == 1:
-            threads = threads_awake(self.size)
+            threads = threads_if_awake(self.size)
         # each part masks its columns and sums them while they are near
         threads = min(threads, <int>min(parts, 4096))
         for part in prange(parts, num_threads=threads, schedule="static"):

@@ -16,7 +16,7 @@ from ..second_order import Linear
 from .spatial_window import check_rank, check_window, to_3d
 
 
-class _WindowsProperty(KernelProperty):
+class _WindowsProperty(KernelProperty):  # base: windows of one size over images
     """Base: windows of one size over images."""
 
     graph = GraphHooks(float32_beside_half=())

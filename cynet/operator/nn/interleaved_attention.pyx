@@ -27,7 +27,7 @@ from ..precision import WIDEST, Precision
 from ..property import OperatorProperty
 from .attention_rewritten import SCORES, WEIGHTED_SUMS
 
-cdef struct HeadStack:
+cdef struct HeadStack:  # memory and strides of the heads' matrices
     # Offsets of the heads' matrices: that of batch b and head h begins at (b * heads + h) * step +
     # first, with rows `row` apart. NULL: absent.
     char* data
@@ -43,7 +43,7 @@ cdef struct Products:  # arguments of the products of all heads
     HeadStack a, b, c
 
 
-class InterleavedProperty(OperatorProperty):
+class InterleavedProperty(OperatorProperty):  # base: heads and shapes
     """Base: the number of heads, and shapes of the parts."""
 
     heads = Int(doc="Number of heads.", low=1)
@@ -199,7 +199,7 @@ class CrossAttentionValues(
         return (2,)
 
 
-cdef class AttentionOperator(Operator):
+cdef class AttentionOperator(Operator):  # products of attention's heads
     """Queries by keys, or attention by values, of `batch * heads` heads."""
 
     cdef bint values      # the second input is attention

@@ -2,7 +2,7 @@
 
 from .._base cimport Operator, OpContext
 
-cdef class LayoutAdapter(Operator):
+cdef class LayoutAdapter(Operator):  # runs an operator on arrays of another layout
     cdef readonly Operator inner
     # Operators that copy the caller's array into `inner`'s layout, and in backward back; None:
     # `inner` takes the array itself.

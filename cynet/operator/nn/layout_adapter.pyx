@@ -25,7 +25,7 @@ def reorder_operator(shape, dtype):
     return StridedCopyOperator(dtype, reorder_pieces(shape)[0])
 
 
-cdef class LayoutAdapter(Operator):
+cdef class LayoutAdapter(Operator):  # runs an operator on arrays of another layout
     """Runs `inner`, of at most three inputs and one output, on arrays of another layout.
 
     inner (Operator): It reads no shapes of tensors. On a CPU it leaves the last resource alone.

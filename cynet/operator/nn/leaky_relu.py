@@ -36,7 +36,7 @@ def check_slopes(data, gamma):
         )
 
 
-def slope_layout(data, gamma):
+def slope_counts(data, gamma):
     """(number of slopes, adjacent elements that share a slope) of prelu."""
     if prod(gamma) == 1:
         return 1, prod(data)
@@ -156,7 +156,7 @@ class LeakyReLUProperty(KernelProperty, operator="LeakyReLU"):
             return {"number": self.slope}
         if self.channels_last and prod(in_shapes[1]) > 1:
             return {"channels": shape[1], "inner": 1}
-        channels, inner = slope_layout(shape, in_shapes[1])
+        channels, inner = slope_counts(shape, in_shapes[1])
         return {"channels": channels, "inner": inner}
 
     def compose_outputs(self, F, inputs, aux, training):

@@ -5,7 +5,7 @@ from ...base.errors import ArgumentError, ShapeError
 MAX_LENGTH = (1 << 31) - 1  # maximum length: products of two positions fit 64 bits
 CHANNELS_FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}  # layouts by number of spatial axes
 CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}  # layouts by number of spatial axes
-LAYOUTS = (*CHANNELS_FIRST.values(), *CHANNELS_LAST.values())
+LAYOUTS = (*CHANNELS_FIRST.values(), *CHANNELS_LAST.values())  # all that `layout` accepts
 
 
 def is_channels_last(layout: str | None) -> bool:

@@ -39,7 +39,7 @@ cdef list _dtype_flags(types):
     return [dtype_flag(each) for each in types]
 
 
-cdef class UnaryOperator(ElementwiseOperator):
+cdef class UnaryOperator(ElementwiseOperator):  # a function of one array
     """Computes F of an array; `compute` is the dtype of the loop."""
 
     cdef Kernel write[2]
@@ -82,7 +82,7 @@ cdef class UnaryOperator(ElementwiseOperator):
         return 0
 
 
-cdef class BinaryOperator(ElementwiseOperator):
+cdef class BinaryOperator(ElementwiseOperator):  # a function of two arrays
     """Computes F of two arrays that broadcast."""
 
     cdef Kernel write[2]
@@ -173,7 +173,7 @@ cdef class BinaryOperator(ElementwiseOperator):
         return 0
 
 
-cdef class ScalarOperator(ElementwiseOperator):
+cdef class ScalarOperator(ElementwiseOperator):  # a function of an array and a number
     """Computes F of an array and a number, which is in the loop's dtype."""
 
     cdef Kernel write[2]
@@ -259,7 +259,7 @@ cdef class ScalarOperator(ElementwiseOperator):
         return 0
 
 
-cdef class WideReduceOperator(Operator):
+cdef class WideReduceOperator(Operator):  # reduces integers or bools to a wider dtype
     """A reduction of integers or bools to another dtype."""
 
     cdef ReduceLoop loop

@@ -29,14 +29,14 @@ _NOT_FOR_BOOLS = ("minus", "negative", "gcd", "lcm")  # functions that refuse bo
 _INT8_FUNCTORS = ("remainder", "power", "floor_divide", "fmod", "left_shift", "right_shift")
 
 
-class NumpyHooks(GraphHooks):
+class NumpyHooks(GraphHooks):  # graph hooks of mx.np's functions
     """Graph hooks: the operator is one loop if all arrays have the same dtype and shape."""
 
     def takes_bfloat16(self, prop, in_shapes, in_types):
         return len({*in_shapes}) == 1  # else a gradient would sum rounded numbers
 
 
-class _ElementwiseProperty(OperatorProperty):
+class _ElementwiseProperty(OperatorProperty):  # base of mx.np's functions
     """Base of mx.np's elementwise operators."""
 
     functor = None
@@ -75,7 +75,7 @@ class NumpyUnary(_ElementwiseProperty):
         return UnaryOperator(self, in_types[0], out, compute)
 
 
-class _BinaryProperty(_ElementwiseProperty):
+class _BinaryProperty(_ElementwiseProperty):  # base: functions of two operands
     """The base of functions of two operands."""
 
     gradients = Gradient("grad_one", "grad_one", False, False)

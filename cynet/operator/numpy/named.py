@@ -22,7 +22,7 @@ from .promotion import DEFAULT_FLOAT, FLOATS, promote_dtypes
 _CONSTANTS = {"nan": float("nan"), "inf": float("inf"), "-inf": -float("inf")}  # text -> float
 _UNARIES = {f"_npi_{name}": operator for name, (operator, _) in UNARIES.items()}  # name -> operator
 _UNARIES |= {f"_npx_{name}": operator for name, (operator, _) in NPX_UNARIES.items()}
-_OPERATOR_PREFIXES = ("_contrib_", "_linalg_", "_")
+_OPERATOR_PREFIXES = ("_contrib_", "_linalg_", "_")  # of names in mx.nd
 # Shapes of inputs to infer dtypes with: dtypes hardly depend on shapes.
 _TRIAL_SHAPES = ((2, 3), (3,), (2, 2), (), (2, 3, 4))  # of inputs, to infer dtypes
 
@@ -118,7 +118,7 @@ def function_of_path(path):
     return found
 
 
-class NumpyFunction(OperatorProperty):
+class NumpyFunction(OperatorProperty):  # operator that calls a function of mx.np
     """Base of operators that call a function of ``mx.np``.
 
     row (Row): Its function, and the names of its parameters there.

@@ -11,7 +11,7 @@ from ...base.errors import ArgumentTypeError, NumberError
 from ..functions.row import BOOL, FLOAT
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")  # from narrow to wide
-SIGNED_INTEGERS = ("int8", "int32", "int64")
+SIGNED_INTEGERS = ("int8", "int32", "int64")  # dtypes from narrow to wide
 INTEGERS = ("uint8", *SIGNED_INTEGERS)  # from narrow to wide
 DEFAULT_FLOAT = "float32"  # where NumPy has float64
 

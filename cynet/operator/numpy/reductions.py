@@ -14,7 +14,7 @@ from .promotion import DEFAULT_FLOAT, FLOATS
 _INTEGER_OPERATORS = {"sum": "wide_sum", "prod": "wide_prod"}  # reducers for integers
 
 
-class _Reduction(ShapesFromInput, OperatorProperty):
+class _Reduction(ShapesFromInput, OperatorProperty):  # base of mx.np's reductions
     """Base of mx.np's reductions: the part in common with reductions of mx.nd."""
 
     inputs_doc = {"data": "The input, any shape."}
@@ -64,7 +64,7 @@ class NumpyReduce(_Reduction):
         return WideReduceOperator(self, in_shapes[0], in_types[0], out, name)
 
 
-class NumpyTruth(_Reduction):
+class NumpyTruth(_Reduction):  # any and all, of bools
     """Base of any and all, of arrays of bool."""
 
     differentiable = False
@@ -76,7 +76,7 @@ class NumpyTruth(_Reduction):
         return ["bool"], ["bool"], []
 
 
-class NumpyArgReduction(ShapesFromInput, KernelProperty):
+class NumpyArgReduction(ShapesFromInput, KernelProperty):  # argmax and argmin
     """Base of argmax and argmin, whose results are int64."""
 
     inputs_doc = {"data": "The input, any shape."}

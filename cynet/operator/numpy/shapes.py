@@ -19,7 +19,7 @@ class NumpyReshape(SameBytesProperty):
     example = example_of("_np_reshape")
     newshape = Shape((), doc="The new shape; one length may be -1.")
 
-    def new_shape(self, shape):
+    def shape_of_output(self, shape):
         own, sizes = prod(plain_shape(shape)), list(self.newshape)
         if sizes.count(-1) == 1:
             rest = prod(n for n in sizes if n != -1)

@@ -11,14 +11,14 @@ from .shapes import OUTPUTS
 _INPUT_NAMES = ("lhs", "rhs", "lhs_min", "lhs_max", "rhs_min", "rhs_max")  # arrays and their ranges
 
 
-class TwoInputHooks(GraphHooks):
+class TwoInputHooks(GraphHooks):  # graph hooks of operators of two arrays
     """Graph hooks: element i of output 0 depends on elements i of inputs 0 and 1 alone."""
 
     def channels_last_form(self, prop, in_shapes, in_types):
         return prop, [0, 1]
 
 
-class _TwoArrayProperty(NanCheck, KernelProperty):
+class _TwoArrayProperty(NanCheck, KernelProperty):  # base: 8-bit lhs and rhs
     differentiable = False
     floats = ()
     graph = TwoInputHooks()

@@ -17,14 +17,14 @@ _RANGE_OF_INPUTS, _GIVEN_RANGE, _RANGE_OF_DATA = range(3)  # where a kernel gets
 _OUTPUT_TRIPLE = ["output0", "output1", "output2"]  # an array and the ends of its range
 
 
-class AnyOrderHooks(GraphHooks):
+class AnyOrderHooks(GraphHooks):  # graph hooks: elementwise, any memory order
     """Hooks: element i of output 0 depends on element i of input 0 alone, in any memory order."""
 
     def channels_last_form(self, prop, in_shapes, in_types):
         return prop, [0]
 
 
-class _ConversionProperty(NanCheck, KernelProperty):
+class _ConversionProperty(NanCheck, KernelProperty):  # base: floats <-> integers
     """Base of conversions of an array, with an optional range, to another dtype."""
 
     differentiable = False

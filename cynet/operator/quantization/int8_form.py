@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from .._base import OPERATORS
 
 
-class Int8Form(NamedTuple):
+class Int8Form(NamedTuple):  # 8-bit operator that replaces a float one
     """Declaration of an 8-bit operator that replaces a float operator.
 
     of: The property of the operator of floats.

@@ -45,7 +45,7 @@ def packed_bytes(geometry):
     return int8_packed_size(cpu_level(), _conv_of_geometry(geometry))
 
 
-cdef class Int8Pack(Operator):
+cdef class Int8Pack(Operator):  # packs the weight of a convolution
     """Packs the weight of a convolution."""
 
     cdef Int8Conv conv
@@ -59,7 +59,7 @@ cdef class Int8Pack(Operator):
         return 0
 
 
-cdef class Int8Layer(Operator):
+cdef class Int8Layer(Operator):  # runs an 8-bit convolution or dense layer
     """Runs one of the four layers of `layers.py`.
 
     geometry (dict): The fields of Int8Conv.
@@ -206,10 +206,10 @@ cdef class Int8Layer(Operator):
                         nearbyint(<double>quantized[f] * out_unit), -2147483648.0), 2147483647.0)
                 e.whole = <const int32_t*>bias
             return 1
-        unit = _max_abs_range(in_data, self.data_range) / _max_integer_half(in_data[0].dtype)
+        unit = _max_abs_range(in_data, self.data_range) / _fine_step_count(in_data[0].dtype)
         e.low, e.high = self.low, self.high
         if dtype != kFloat32:
-            out_unit = max(fabs(self.range_low), fabs(self.range_high)) / _max_integer_half(dtype)
+            out_unit = max(fabs(self.range_low), fabs(self.range_high)) / _fine_step_count(dtype)
             least, maximum = (0, 255) if dtype == kUint8 else (-128, 127)
             if out_unit == 0:  # all outputs are 0
                 e.low = e.high = 0
@@ -231,14 +231,14 @@ cdef class Int8Layer(Operator):
             e.residual_unit = 1 / out_unit
             if e.residual_dtype != kFloat32:
                 e.residual_unit *= (_max_abs_range(in_data, self.residual_range)
-                                    / _max_integer_half(e.residual_dtype))
+                                    / _fine_step_count(e.residual_dtype))
         return out_unit
 
 
-cdef class OnednnInt8Layer(Int8Layer):
+cdef class OnednnInt8Layer(Int8Layer):  # an Int8Layer by oneDNN
     """An Int8Layer that oneDNN computes; whole layers only.
 
-    primitives (tuple): Of `int8_convolution` in kernels/conv/onednn_int8.pyx.
+    primitives (tuple): Of `make_int8_convolution` in kernels/conv/onednn_int8.pyx.
     **settings: Those of Int8Layer.
     """
 
@@ -292,7 +292,7 @@ cdef inline float _max_integer(int dtype) noexcept nogil:
     return 255 if dtype == kUint8 else 127
 
 
-cdef inline float _max_integer_half(int dtype) noexcept nogil:
+cdef inline float _fine_step_count(int dtype) noexcept nogil:
     return 255.5 if dtype == kUint8 else 127.5
 
 

@@ -8,7 +8,7 @@ layers: a step of the weight for each filter, bias, a term that is added, bounds
 from math import inf, prod
 
 from ...base.errors import ArgumentError
-from ...kernels.conv.onednn_int8 import int8_convolution, uses_onednn_int8
+from ...kernels.conv.onednn_int8 import make_int8_convolution, uses_onednn_int8
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import LayerHooks, Traits
 from ..nn.convolution.convolution import ConvolutionProperty
@@ -56,16 +56,16 @@ class Int8LayerHooks(LayerHooks):
         return prop.changed(last=True, graph=_LAST_LAYER_HOOKS), prop.inputs_in_layout()
 
 
-class LastInt8LayerHooks(Int8LayerHooks):
+class LastInt8LayerHooks(Int8LayerHooks):  # of the channels-last form
     """Graph hooks of a layer that is in the channels-last form already."""
 
     traits = Traits(prefers_channels_last=True)
 
 
-_LAYER_HOOKS, _LAST_LAYER_HOOKS = Int8LayerHooks(), LastInt8LayerHooks()
+_LAYER_HOOKS, _LAST_LAYER_HOOKS = Int8LayerHooks(), LastInt8LayerHooks()  # row-major, channels-last
 
 
-class _Int8Layer:
+class _Int8Layer:  # mixin of all 8-bit layers
     """Base of the four int8 layers; it comes before the property whose parameters they have.
 
     `packed_shape` is the shape of a weight that the pack pass has packed.
@@ -155,7 +155,7 @@ class _Int8Layer:
         return OnednnInt8Layer(primitives, **settings)
 
 
-class _RawInt8Layer(_Int8Layer):
+class _RawInt8Layer(_Int8Layer):  # output: sums of 32 bits
     """Sums of 32 bits."""
 
     def __init__(self, **kwargs):
@@ -255,7 +255,7 @@ _FUSED_DOC = {  # what the inputs of the fused layers are
 }
 
 
-class _Fused(_Int8Layer):
+class _Fused(_Int8Layer):  # base: 8-bit layers with a fused epilogue
     """Base of layers with a fused epilogue."""
 
     takes_float32 = True
@@ -318,7 +318,7 @@ class _Fused(_Int8Layer):
         if not uses_onednn_int8():
             return None
         _, (out_type, *_), _ = self.infer_type(in_types, [None] * 3)
-        return int8_convolution(geometry, in_types[0], out_type, residual, low, high)
+        return make_int8_convolution(geometry, in_types[0], out_type, residual, low, high)
 
     def output_bounds(self):
         low, high = self.min_calib_range, self.max_calib_range

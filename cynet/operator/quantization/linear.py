@@ -13,7 +13,7 @@ _SCALE_FIELD = Float(doc="What a step counts for.", low=1e-38)
 _ZERO_FIELD = Int(0, doc="The integer that stands for 0.", low=-128, high=255)
 
 
-class LinearHooks(AnyOrderHooks):
+class LinearHooks(AnyOrderHooks):  # graph hooks: one loop, bytes <-> floats
     """Graph hooks: the operator is one loop between bytes and floats."""
 
     def forward_loops(self, prop, in_data, out_data):
@@ -26,7 +26,7 @@ class LinearHooks(AnyOrderHooks):
         return True
 
 
-class _LinearProperty(NanCheck, KernelProperty):
+class _LinearProperty(NanCheck, KernelProperty):  # base: one scale, one zero point
     differentiable = False
     floats = ()
     graph = LinearHooks()

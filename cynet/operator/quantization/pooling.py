@@ -20,7 +20,7 @@ class QuantizedPoolingHooks(GraphHooks):
         return prop.changed(last=True), [0]
 
 
-def _is_exact_enough(prop):
+def _int8_is_exact_enough(prop):
     """Return whether int8 pooling is exact enough: maxima lose nothing, means of small windows half
     a step. The mean of a whole image has a far smaller range than its pixels; it would lose more,
     and costs little in float."""
@@ -42,7 +42,7 @@ class QuantizedPoolingProperty(
         PoolingProperty,
         ("kernel", "pool_type", "global_pool", "pooling_convention", "stride", "pad", "layout")
         + ("count_include_pad",),
-        fits=_is_exact_enough,
+        fits=_int8_is_exact_enough,
     )
     example = """
     >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.arange(4).reshape((1, 1, 2, 2)))

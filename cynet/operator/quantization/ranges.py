@@ -35,7 +35,7 @@ def nan_error(where, name, index, value):
     )
 
 
-class NanCheck:
+class NanCheck:  # mixin: errors name NaNs and infinities
     """Mixin whose error names a float that cannot be quantized; before a KernelProperty."""
 
     takes_float32 = True  # contrib/amp: float32, but no narrower floats

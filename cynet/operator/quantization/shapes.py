@@ -12,14 +12,14 @@ from .int8_form import Int8Form
 from .ranges import ONE, range_shapes, require_bytes
 
 OUTPUTS = ("output", "min_output", "max_output")  # an array and the ends of its range
-INPUTS_DOC = {
+INPUTS_DOC = {  # descriptions of inputs
     "data": "Integers of 8 bits.",
     "min_data": "The least value of data, (1,).",
     "max_data": "The largest value of data, (1,).",
 }
 
 
-class SameRangeProperty(KernelProperty):
+class SameRangeProperty(KernelProperty):  # base: the range of `data` is kept
     """Base of operators whose output has the dtype and the range of `data`."""
 
     differentiable = False

@@ -17,7 +17,7 @@ from ..property import merge_shapes
 from ..second_order import Refused
 
 _FLOATS = ("bfloat16", "float16", "float32", "float64")  # dtypes of the probabilities
-_INDEX_TYPES = ("float16", "float32", "float64", "int32", "int64", "uint8")
+_INDEX_TYPES = ("float16", "float32", "float64", "int32", "int64", "uint8")  # of drawn indices
 
 
 class MultinomialProperty(

@@ -18,7 +18,7 @@ from ..property import merge_shapes
 from ..second_order import Rewrite
 
 
-class DensityProperty(KernelProperty):
+class DensityProperty(KernelProperty):  # base of operators that compute densities
     """Base of operators that compute densities."""
 
     graph = GraphHooks(float32_beside_half=())
@@ -143,7 +143,7 @@ def _dispersed_log_density(F, x, mu, alpha):
     return _log_binomial(F, x, k) + count * F.log(mu * alpha) - (count + k) * F.log1p(mu * alpha)
 
 
-class DensityRow(NamedTuple):
+class DensityRow(NamedTuple):  # a distribution and its density
     """A row: a distribution.
 
     parameters: What they are.

@@ -24,7 +24,7 @@ _CTX_DOC = "Device of the output, such as 'cpu(0)'; only for imperative calls."
 _DTYPE_DOC = "Type of the output; by default that of `out`, else {}."
 
 
-class DtypeChoice(DType):
+class DtypeChoice(DType):  # a dtype parameter that accepts a few dtypes
     """A dtype parameter that accepts a few dtypes."""
 
     def __init__(self, choices, default=None, doc=""):
@@ -41,7 +41,7 @@ class DtypeChoice(DType):
         return "one of " + ", ".join(map(repr, self.choices))
 
 
-class _RandomProperty(KernelProperty):
+class _RandomProperty(KernelProperty):  # base of all random operators
     """The base of all random operators: no gradient, one random stream a run."""
 
     differentiable = False
@@ -66,7 +66,7 @@ class _RandomProperty(KernelProperty):
         return {"distribution": self.row.code, "a": a, "b": b}
 
 
-class _ScalarProperty(_RandomProperty):
+class _ScalarProperty(_RandomProperty):  # base: parameters are numbers
     """Base of random operators whose parameters are numbers; the shape is given or inferred."""
 
     default_type = "float32"
@@ -85,7 +85,7 @@ class _ScalarProperty(_RandomProperty):
         return [], [self.dtype or out_types[0] or self.default_type], []
 
 
-class ScalarDistribution(_ScalarProperty):
+class ScalarDistribution(_ScalarProperty):  # parameters are numbers
     def check_parameters(self):
         for each in self.row.parameters:
             value = getattr(self, each.name)
@@ -96,7 +96,7 @@ class ScalarDistribution(_ScalarProperty):
                 )
 
 
-class LikeDistribution(_RandomProperty):
+class LikeDistribution(_RandomProperty):  # the shape is that of `data`
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         ScalarDistribution.check_parameters(self)
@@ -112,7 +112,7 @@ class LikeDistribution(_RandomProperty):
         return in_types, out_types, []
 
 
-class SampleDistribution(_RandomProperty):
+class SampleDistribution(_RandomProperty):  # parameters are arrays
     per_parameter = True
 
     def list_arguments(self):
@@ -145,7 +145,7 @@ class SampleDistribution(_RandomProperty):
         return {"distribution": self.row.code, "a": 0.0, "b": 0.0}
 
 
-class DistributionCode(IntEnum):
+class DistributionCode(IntEnum):  # as in random_draw.h
     """Codes of distributions: the enumeration in kernels/rng/random_draw.h."""
 
     Uniform = 0
@@ -157,7 +157,7 @@ class DistributionCode(IntEnum):
     GeneralizedNegativeBinomial = 6
 
 
-class Parameter(NamedTuple):
+class Parameter(NamedTuple):  # a distribution's parameter, with its condition
     """A parameter with its condition: the text `must` and ``allowed(value, property)``."""
 
     name: str
@@ -172,7 +172,7 @@ class Parameter(NamedTuple):
         return self.kind(self.default, self.doc)
 
 
-class Distribution(NamedTuple):
+class Distribution(NamedTuple):  # a row: name, code, parameters
     """A distribution: name, code of the kernel, parameters, description.
 
     `shown` is what examples show: numbers of the parameters and the mean of what is drawn, then two
@@ -194,10 +194,10 @@ class Distribution(NamedTuple):
 
 
 _FINITE = "be finite", lambda value, _: -inf < value < inf  # error text, check of a parameter
-_POSITIVE = "be positive", lambda value, _: 0 < value < inf
-_NOT_NEGATIVE = "not be negative", lambda value, _: 0 <= value < inf
+_POSITIVE = "be positive", lambda value, _: 0 < value < inf  # error text, check
+_NOT_NEGATIVE = "not be negative", lambda value, _: 0 <= value < inf  # error text, check
 _NOT_BELOW_LOW = "be finite and not below low", lambda value, prop: prop.low <= value < inf
-_PROBABILITY = "be in (0, 1]", lambda value, _: 0 < value <= 1
+_PROBABILITY = "be in (0, 1]", lambda value, _: 0 < value <= 1  # error text, check
 _FAILURES_DOC = "Number of failures at which the experiment ends."
 
 DISTRIBUTIONS = (  # a row for each distribution

@@ -13,10 +13,10 @@ from ...kernels.gemm.blas cimport gemm
 from ...kernels.elementwise.dropout cimport dropout_factors
 from ...kernels.elementwise.elementwise cimport Kernel, run_binary, run_cast, run_unary
 from ...kernels.parallel cimport threads_for
-from ...kernels.gemm.small cimport Product, ProductKernel, product, product_workspace_bytes
+from ...kernels.gemm.small cimport Product, ProductKernel, run_product, product_workspace_bytes
 from ...kernels.rnn.recurrent cimport (
     GRU, LSTM, RNN_RELU, RNN_TANH, Recurrence, is_first_gradient_zero, recurrent_backward,
-    recurrent_forward, recurrent_pack, recurrent_packed_size
+    recurrent_forward, pack_recurrence, recurrent_packed_size
 )
 from ...kernels.reduce.row_sums cimport broadcast_rows, sum_rows
 from ...kernels.table cimport find_binary, find_unary
@@ -57,7 +57,7 @@ cdef struct Workspace:  # parts of the temporary space
     char* gradient[2]  # gradients of the layers' inputs, used alternately
 
 
-cdef class LayersOperator(Operator):
+cdef class LayersOperator(Operator):  # runs RNN layers on the CPU
     """Runs, for each layer and direction, one product over the inputs of all steps, then the steps.
 
     Backward goes through the steps first, then has two products for the weights and one for the
@@ -177,7 +177,7 @@ cdef class LayersOperator(Operator):
                    <char*>in_data[3].data + number * cells, cells)
         r.weight = parameters + at.h2h_weight
         r.projection = parameters + at.projection if self.projects else NULL
-        recurrent_pack(&r, False, space.weight)
+        pack_recurrence(&r, False, space.weight)
         r.y_row = self.directions * r.state
         if top and req[0] != kNullOp:
             r.y, r.y_add = out_data[0].data, req[0] == kAddTo
@@ -243,7 +243,7 @@ cdef class LayersOperator(Operator):
             self._write_final_grad(2, number, out_grad, space.dc, self.cell_size)
         r.weight = parameters + at.h2h_weight
         r.projection = parameters + at.projection if self.projects else NULL
-        recurrent_pack(&r, True, space.weight)
+        pack_recurrence(&r, True, space.weight)
         recurrent_backward(&r)
         if req[1] != kNullOp:
             self._multiply(at.i2h_gradient, self.width, at.inputs, rows,
@@ -404,7 +404,7 @@ cdef class LayersOperator(Operator):
             p.a, p.a_row, p.a_transposed = <const float*>a.data, a.row, a.transposed
             p.b, p.b_row, p.b_transposed = <const float*>b.data, b.row, b.transposed
             p.c, p.c_row, p.bias, p.sums = <float*>c, n, <const float*>bias, <float*>sums
-            product(&p, <ProductKernel>algorithm, threads_for(m * n * k // 8), scratch)
+            run_product(&p, <ProductKernel>algorithm, threads_for(m * n * k // 8), scratch)
             return
         if sums != NULL:
             self._sum_rows(a.data, k, sums)

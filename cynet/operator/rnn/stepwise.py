@@ -33,7 +33,7 @@ def _clip_cell(p, F, cell):
     return F.clip(cell, p.lstm_state_clip_min, p.lstm_state_clip_max)
 
 
-class _LayerDirection:
+class _LayerDirection:  # one direction of one layer: its weights and step
     """One direction of one layer: its weights, and its step."""
 
     def __init__(self, p, F, flat, at):

@@ -14,7 +14,7 @@ def _cast_sparse(S, entry, prop, inputs, params):
     return S.arrays.cast_storage(inputs[0], prop.stype)
 
 
-def _gradient_node(S, entry, prop, params, inputs):
+def _cast_gradient_node(S, entry, prop, params, inputs):
     return S.gradients.CastNode(inputs[0])
 
 
@@ -30,7 +30,7 @@ class CastStorageProperty(KernelProperty, operator="cast_storage"):
     backward = Kernel("identity", ("d_output",), ("d_data",), (("d_output", "d_data"),))
     floats = ()
     stype = Enum(("default", "row_sparse", "csr"), doc="Storage type of the output.")
-    sparse = SparseRule(_out_stype, _cast_sparse, _gradient_node, makes=_is_sparse)
+    sparse = SparseRule(_out_stype, _cast_sparse, _cast_gradient_node, makes=_is_sparse)
     in_sparse = ("cast_storage",)
     example = """
     >>> mx.nd.cast_storage(mx.nd.array([[0, 1], [0, 0]]), stype="csr").indices.asnumpy()

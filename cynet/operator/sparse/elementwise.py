@@ -70,4 +70,4 @@ SUM_OF_ALL = SparseRule(_common_stype, _add_all_sparse, needs_dense=True)  # add
 PRODUCT = SparseRule(_product_stype, _multiply_sparse)  # arrays of one shape
 BROADCAST_PRODUCT = SparseRule(_broadcast_product_stype, _multiply_broadcast)  # with broadcasting
 BROADCAST_QUOTIENT = SparseRule(_quotient_stype, _divide_sparse)  # csr / dense
-NEEDS_DENSE = SparseRule(needs_dense=True)
+NEEDS_DENSE = SparseRule(needs_dense=True)  # rule: a dense input makes the result dense

@@ -10,7 +10,7 @@ from ..second_order import Rewrite
 from ..storage_types import DENSE, SparseRule
 
 
-def _retain_stype(prop, stypes):
+def _retain_output_stype(prop, stypes):
     return stypes[0] if tuple(stypes) == ("row_sparse", DENSE) else DENSE
 
 
@@ -26,7 +26,7 @@ def _retain_sparse(S, entry, prop, inputs, params):
     return S.arrays.make_sparse("row_sparse", data.shape, values, data._indices[at])
 
 
-def _gradient_node(S, entry, prop, params, inputs):
+def _make_retain_node(S, entry, prop, params, inputs):
     return S.gradients.RetainNode(entry, params, inputs)
 
 
@@ -44,7 +44,7 @@ class RetainProperty(KernelProperty, operator="_sparse_retain"):
     backward = Kernel("retain_rows", ("d_output", "indices"), ("d_data",), whole=True)
     zeros = ("d_indices",)
     floats = ()
-    sparse = SparseRule(_retain_stype, _retain_sparse, _gradient_node)
+    sparse = SparseRule(_retain_output_stype, _retain_sparse, _make_retain_node)
     in_sparse = ("retain",)
     example = """
     >>> data = mx.nd.array([[1, 2], [3, 4], [5, 6]]).tostype("row_sparse")

@@ -5,7 +5,7 @@ import numpy as np
 from ..storage_types import DENSE, SparseRule
 
 
-def _rows_stype(prop, stypes):
+def _csr_output_stype(prop, stypes):
     return "csr" if {*stypes} == {"csr"} and getattr(prop, "dim", 0) in (0, -2) else DENSE
 
 
@@ -89,8 +89,8 @@ def _embed_grad_rows(S, prop, inputs, grad, i):
 
 
 SLICE, CONCAT, TAKE = (  # rules of slice, concat and take for csr arrays
-    SparseRule(_rows_stype, _slice_csr),
-    SparseRule(_rows_stype, _concat_csr),
+    SparseRule(_csr_output_stype, _slice_csr),
+    SparseRule(_csr_output_stype, _concat_csr),
     SparseRule(_take_output_stype, _take_from_csr),
 )
 EMBEDDING = SparseRule(form=_embed_sparse, node=_embed_grad_node, gradient_rows=_embed_grad_rows)

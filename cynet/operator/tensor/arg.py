@@ -12,7 +12,7 @@ from ..property import ShapesFromInput
 from .axes import axis_of, params_along_axis
 
 
-class ArgExtremeProperty(KernelProperty):
+class ArgExtremeProperty(KernelProperty):  # base of argmax and argmin
     """Base of argmax, argmin and argmax_channel."""
 
     differentiable = False
@@ -27,7 +27,7 @@ class ArgExtremeProperty(KernelProperty):
         return [IndexWrite(("output", found, self.kernel_params(in_shapes)["n"]))]
 
 
-class ArgProperty(ShapesFromInput, ArgExtremeProperty):
+class ArgProperty(ShapesFromInput, ArgExtremeProperty):  # argmax or argmin along an axis
     """Base of argmax and argmin."""
 
     inputs_doc = {"data": "The input, any shape."}

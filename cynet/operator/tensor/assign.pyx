@@ -17,7 +17,7 @@ from .strided_moves import whole_view, subview
 from .slicing import slice_ranges
 
 
-class AssignProperty(OperatorProperty):
+class AssignProperty(OperatorProperty):  # base of assignments to a slice
     """Base: the part is given as in slice."""
 
     begin = Shape(doc="First index of each axis; None for the outermost.", allow_none=True)

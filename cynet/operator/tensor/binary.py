@@ -37,7 +37,7 @@ class BinaryProperty(OperatorProperty):
     graph = BinaryHooks(elementwise=True)
 
     @staticmethod
-    def attributes_of_row(row, form):
+    def class_attributes(row, form):
         adds = row.functor == "plus"
         return {
             "graph": BinaryHooks(

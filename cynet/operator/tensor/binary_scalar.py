@@ -42,7 +42,7 @@ class BinaryScalarProperty(OperatorProperty):
     computes_in_place = True
 
     @staticmethod
-    def attributes_of_row(row, form):
+    def class_attributes(row, form):
         return {
             "unlisted": () if form.name.startswith("_") else ("is_int",),
             "graph": BinaryScalarHooks(

@@ -76,7 +76,7 @@ class BroadcastProperty(OperatorProperty):
     channels_last = False  # True in the form that the layout pass makes
 
     @staticmethod
-    def attributes_of_row(row, form):
+    def class_attributes(row, form):
         return {}
 
     def infer_shape(self, in_shapes, out_shapes):

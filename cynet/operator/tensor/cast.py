@@ -9,7 +9,7 @@ from ..parameters import MAX_ARRAYS, Bool, DType, Int
 from ..precision import EITHER, Precision
 from ..property import merge_shapes
 from ..second_order import Linear
-from ..storage_types import values_rule
+from ..storage_types import elementwise_rule
 
 
 class CastProperty(KernelProperty, operator="Cast", aliases=("cast",)):
@@ -22,7 +22,7 @@ class CastProperty(KernelProperty, operator="Cast", aliases=("cast",)):
     backward = Kernel("cast", ("d_output",), ("d_data",))
     floats = ()
     second_order = Linear()
-    sparse = values_rule()
+    sparse = elementwise_rule()
     example = """
     >>> mx.nd.cast(mx.nd.array([0.9, 1.5, -1.5]), dtype="int32")
     [ 0  1 -1]

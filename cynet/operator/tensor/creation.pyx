@@ -48,7 +48,7 @@ class CreationProperty(OperatorProperty):
         return ProgressionOperator(self.dtype, *self.start_step_repeat())
 
 
-cdef class ProgressionOperator(Operator):
+cdef class ProgressionOperator(Operator):  # start, start + step, ...
     """output[i] = start + step * (i // repeat)."""
 
     cdef double start, step
@@ -174,7 +174,7 @@ class ZerosWithoutDtypeProperty(OperatorProperty, operator="_zeros_without_dtype
         return ZeroBytesOperator()
 
 
-cdef class ZeroBytesOperator(Operator):
+cdef class ZeroBytesOperator(Operator):  # zeros of any dtype
     """Zeros of whatever dtype the output has."""
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
@@ -365,7 +365,7 @@ class SizeArrayProperty(ShapeArrayProperty, operator="size_array"):
         return (math.prod(shape),)
 
 
-cdef class ConstantOperator(Operator):
+cdef class ConstantOperator(Operator):  # a few int64 numbers
     """A few int64 numbers."""
 
     cdef int64_t values[8]

@@ -41,7 +41,7 @@ class DotHooks(ProductHooks):
         return m == 1 and n == 1
 
 
-class ProductProperty(OperatorProperty):
+class ProductProperty(OperatorProperty):  # base of dot and batch_dot
     """The base of dot and batch_dot."""
 
     inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand."}

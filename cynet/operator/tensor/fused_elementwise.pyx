@@ -10,7 +10,7 @@ from libcpp.vector cimport vector
 from ..._typedefs cimport TBlob, dtype_size, kUint8
 from ...kernels.elementwise.fused cimport (
     FROM_INT8, FROM_UINT8, FUSED_REGISTERS, TO_INT8, TO_UINT8, FusedLoop, FusedLoops,
-    FusedOperand, FusedStep, finish_chain, run_fused_blocks
+    FusedOperand, FusedStep, plan_chain, run_fused_blocks
 )
 from ...kernels.elementwise.elementwise cimport Kernel
 from ...kernels.parallel cimport threads_for
@@ -38,7 +38,7 @@ _OPERAND_KINDS = {  # (loop family, functor) -> kind of operand
 }
 
 
-class Memory(NamedTuple):
+class Memory(NamedTuple):  # where an operand lies in its array
     """The location of an operand of a chain: `array` is an index into the inputs followed by the
     outputs.
 
@@ -52,13 +52,13 @@ class Memory(NamedTuple):
     column: int
 
 
-class Register(NamedTuple):
+class Register(NamedTuple):  # operand that only a register holds
     """An operand that only passes from loop to loop, in register `index`, below REGISTERS."""
 
     index: int
 
 
-class ChainLine(NamedTuple):
+class ChainLine(NamedTuple):  # one loop of a chain
     """One loop of a chain: a Loop whose operands are Memory, Register or float, and whose target is
     Memory or Register; `add` adds to the target."""
 
@@ -164,7 +164,7 @@ cdef class ChainOperator(Operator):
         self.chain.n_loops = <int>self.loops.size()
         self.chain.operands = self.operands.data()
         self.steps.resize(3 * self.loops.size())
-        finish_chain(&self.chain, self.loops.data(), self.steps.data(), registers)
+        plan_chain(&self.chain, self.loops.data(), self.steps.data(), registers)
 
     cdef int _add_operand(self, each, prop, int kind) except -1:
         cdef FusedOperand operand

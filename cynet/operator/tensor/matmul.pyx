@@ -11,7 +11,7 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.gemm.blas cimport gemm
 from ...kernels.parallel cimport parallel_ranges, threads_for
-from ...kernels.gemm.small cimport Product, ProductKernel, product, product_workspace_bytes
+from ...kernels.gemm.small cimport Product, ProductKernel, run_product, product_workspace_bytes
 from .._base cimport Operator, OpContext
 
 from ...base.dtype import dtype_flag
@@ -38,7 +38,7 @@ def gradient_sizes(a, b, m, n, k):
     return lhs, rhs
 
 
-cdef struct ProductStack:
+cdef struct ProductStack:  # a batch of products of one shape
     # `batch` products of one shape
     bint trans_a, trans_b
     int dtype, algorithm
@@ -120,11 +120,11 @@ cdef int _multiply(ProductOperator self, OpContext* ctx, int which, int req, bin
         if s.parts == 1:
             _own_gemm(&s, 0, self.batch, threads, s.space)
             return 0
-    parallel_ranges(<int>s.parts, s.parts, _multiply_parts, &s)
+    parallel_ranges(<int>s.parts, s.parts, _multiply_batch_parts, &s)
     return 0
 
 
-cdef void _multiply_parts(void* arg, int64_t begin, int64_t end) noexcept nogil:
+cdef void _multiply_batch_parts(void* arg, int64_t begin, int64_t end) noexcept nogil:
     cdef ProductStack* s = <ProductStack*>arg
     cdef int64_t part, first, last
     for part in range(begin, end):
@@ -148,7 +148,7 @@ cdef void _own_gemm(const ProductStack* s, int64_t begin, int64_t end, int threa
         p.a = <const float*>s.a + i * s.m * s.k
         p.b = <const float*>s.b + i * s.k * s.n
         p.c = <float*>s.c + i * s.m * s.n
-        product(&p, <ProductKernel>s.algorithm, threads, space)
+        run_product(&p, <ProductKernel>s.algorithm, threads, space)
 
 
 cdef void _multiply_by_blas(const ProductStack* s, int64_t begin, int64_t end) noexcept nogil:

@@ -15,7 +15,7 @@ cdef enum:
     RHS = 2  # the product that computes the gradient of the right operand
 
 
-cdef class LibraryProducts(Operator):
+cdef class LibraryProducts(Operator):  # products by oneDNN
     """`batch` products of m x k by k x n; each of the three, for writing or adding, is made when it
     is first run."""
 

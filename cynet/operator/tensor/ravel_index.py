@@ -10,7 +10,7 @@ from ..parameters import Shape
 from ..property import is_known, merge_shapes
 
 
-class _IndexProperty(KernelProperty):
+class _IndexProperty(KernelProperty):  # base of ravel and unravel
     """Base of ravel and unravel: integer indices, in any dtype, and the shape that they index."""
 
     differentiable = False

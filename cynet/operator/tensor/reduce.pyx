@@ -52,7 +52,7 @@ class ReduceProperty(ShapesFromInput, OperatorProperty):
     mean = False
 
     @staticmethod
-    def attributes_of_row(row):
+    def class_attributes(row):
         return {"graph": ReduceHooks(of_nothing=row.of_nothing)}
 
     def reduced_axes(self, ndim):

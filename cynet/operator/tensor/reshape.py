@@ -10,7 +10,7 @@ from .axes import axes_of, axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, whole_view
 
 
-class CopyProperty(OperatorProperty):
+class CopyProperty(OperatorProperty):  # base of copying operators
     """Base: the output has the elements of the first input, in their order."""
 
     backward_reads = ("out_grad",)
@@ -21,35 +21,35 @@ class CopyProperty(OperatorProperty):
         return StridedCopyOperator(in_types[0], [StridedPart(whole, whole)])
 
 
-class SameBytesProperty(CopyProperty):
+class SameBytesProperty(CopyProperty):  # base of reshaping operators
     """Base: output 0 is input 0 under another shape, and so are their gradients."""
 
     inputs_doc = {"data": "The input, any shape."}
     graph = GraphHooks(view=True, bfloat16_loops=True)
 
-    def new_shape(self, shape):
+    def shape_of_output(self, shape):
         """The output's shape for a known input shape."""
-        raise UndefinedError(f"{type(self).__name__} defines no new_shape")
+        raise UndefinedError(f"{type(self).__name__} defines no shape_of_output")
 
-    def input_shape(self, shape):
+    def shape_of_input(self, shape):
         """The input's shape for a known output shape, or None if it is ambiguous."""
         return None
 
-    def partial_shape(self, shape):
+    def known_output_part(self, shape):
         """The known part of the output's shape for an input with unknown (0) dimensions."""
         return None
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
         if is_known(data):
-            out = merge_shapes(self.new_shape(data), out)
+            out = merge_shapes(self.shape_of_output(data), out)
             if _shape_size(out) != _shape_size(data):
                 raise ShapeError(f"an array of shape {data} cannot take the shape {out}")
             return [data], [out], []
         if is_known(out):
-            data = merge_shapes(self.input_shape(out), data)
+            data = merge_shapes(self.shape_of_input(out), data)
         if data is not None:
-            out = merge_shapes(self.partial_shape(data), out)
+            out = merge_shapes(self.known_output_part(data), out)
             if is_known(out) and data.count(0) == 1:
                 data = _fill_unknown_length(data, _shape_size(out))
         return [data], [out], []
@@ -117,7 +117,7 @@ def resolve_shape(shape, codes, where="Reshape"):
         elif code == -4:
             if i + 2 >= len(codes):
                 raise ArgumentError(f"{where}: code -4 in {codes} needs two values after it")
-            out.extend(_split_length(consume_length(-4), codes[i + 1], codes[i + 2], codes, where))
+            out.extend(_split_axis(consume_length(-4), codes[i + 1], codes[i + 2], codes, where))
             i += 2
         else:
             raise ArgumentError(
@@ -140,7 +140,7 @@ def resolve_shape(shape, codes, where="Reshape"):
     return tuple(out)
 
 
-def _split_length(length, first, second, codes, where):
+def _split_axis(length, first, second, codes, where):
     if first == -1 and second == -1:
         raise ArgumentError(f"{where}: the two values after -4 in {codes} cannot both be -1")
     if length == 0:
@@ -181,10 +181,10 @@ class ReshapeProperty(SameBytesProperty, operator="Reshape", aliases=("reshape",
     (6, 4)
     """
 
-    def partial_shape(self, shape):
-        return self.new_shape(shape)
+    def known_output_part(self, shape):
+        return self.shape_of_output(shape)
 
-    def new_shape(self, shape):
+    def shape_of_output(self, shape):
         if self.shape:
             if self.reverse:  # in reverse the two values of a -4 come before it
                 return resolve_shape(shape[::-1], self.shape[::-1])[::-1]
@@ -208,14 +208,14 @@ class ExpandDimsProperty(SameBytesProperty, operator="expand_dims"):
     (2, 1, 3)
     """
 
-    def new_shape(self, shape):
+    def shape_of_output(self, shape):
         axis = axis_of(self.axis, len(shape) + 1)
         return shape[:axis] + (1,) + shape[axis:]
 
-    def partial_shape(self, shape):
-        return self.new_shape(shape)
+    def known_output_part(self, shape):
+        return self.shape_of_output(shape)
 
-    def input_shape(self, shape):
+    def shape_of_input(self, shape):
         axis = axis_of(self.axis, len(shape))
         return shape[:axis] + shape[axis + 1 :] or self.no_axes
 
@@ -232,7 +232,7 @@ class SqueezeProperty(SameBytesProperty, operator="squeeze"):
     (2, 1, 3)
     """
 
-    def new_shape(self, shape):
+    def shape_of_output(self, shape):
         if self.axis is None:
             return tuple(n for n in shape if n != 1) or self.no_axes
         gone = axes_of(self.axis, len(shape))
@@ -242,7 +242,7 @@ class SqueezeProperty(SameBytesProperty, operator="squeeze"):
         return tuple(n for i, n in enumerate(shape) if i not in gone) or self.no_axes
 
 
-class ShapeOfSecondProperty(CopyProperty):
+class ShapeOfSecondProperty(CopyProperty):  # takes the second input's shape
     """Base: the output has the shape of the second input, whose values are not read."""
 
     infer_type = infer_type_from_first

@@ -6,7 +6,7 @@ from ...kernels.reduce.reduce cimport ReduceLoop, ReduceSpace
 from ...kernels.movement.strided cimport StridedSpace
 from .._base cimport Operator
 
-cdef struct StridedMove:
+cdef struct StridedMove:  # one copy between views
     # output[to + i . dst_stride] = input[source + i . src_stride] for all i of the space
     int source_index
     int target_index

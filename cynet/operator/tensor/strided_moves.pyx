@@ -25,7 +25,7 @@ from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
 
 
-class View(NamedTuple):
+class View(NamedTuple):  # strided view of an array, in elements
     """A strided view of an array, in elements."""
 
     shape: tuple
@@ -33,7 +33,7 @@ class View(NamedTuple):
     offset: int = 0
 
 
-class StridedPart(NamedTuple):
+class StridedPart(NamedTuple):  # copy of a view of an input to one of an output
     """View `source` of input `index` becomes view `target` of output `to`."""
 
     source: View
@@ -120,7 +120,7 @@ cdef class StridedCopyOperator(Operator):
         cdef int i
         if self.fills_output:
             for i in range(ctx.n_out):
-                _fill_gaps(self, &out_data[i], req[i])
+                _fill_output_gaps(self, &out_data[i], req[i])
         for i in range(self.n_pieces):
             p = &self.pieces[i]
             if req[p.target_index] == kNullOp:
@@ -191,7 +191,7 @@ cdef bint _find_repeat_sum(ReduceSpace* fold, source) except -1:
     return True
 
 
-cdef void _fill_gaps(StridedCopyOperator self, const TBlob* out, int req) noexcept nogil:
+cdef void _fill_output_gaps(StridedCopyOperator self, const TBlob* out, int req) noexcept nogil:
     cdef StridedSpace space
     if req == kNullOp:
         return

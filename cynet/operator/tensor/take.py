@@ -32,7 +32,7 @@ class IndexedHooks(GraphHooks):
         return prod(in_shapes[1]) <= self.MAX_WAIT_INDICES
 
 
-class IndexedProperty(KernelProperty):
+class IndexedProperty(KernelProperty):  # base of operators with an input of indices
     """Base: data of one dtype, indices of any."""
 
     floats = ()

@@ -90,7 +90,7 @@ class RepeatProperty(MoveProperty, operator="repeat"):
         return make_repeat_operator(in_types[0], lengths)
 
 
-class ExpandProperty(MoveProperty):
+class ExpandProperty(MoveProperty):  # base of broadcast_to, broadcast_like, ...
     """Base: axes of length 1 are repeated up to the output's lengths."""
 
     def out_shape(self, in_shapes):

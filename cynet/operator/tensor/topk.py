@@ -16,7 +16,7 @@ from ..second_order import Rewrite
 from .axes import axis_of, params_along_axis
 
 
-def _sorted_rows(F, data, axis, order):
+def _sort_along_axis(F, data, axis, order):
     """Sort data along an axis by `order`, indices as of np.argsort with as many axes."""
     shape = data.shape
     coordinates = np.indices(order.shape, dtype=np.int64)
@@ -26,7 +26,7 @@ def _sorted_rows(F, data, axis, order):
     return F.take(data.reshape((-1,)), index, axis=0).reshape(order.shape)
 
 
-class OrderProperty(KernelProperty):
+class OrderProperty(KernelProperty):  # base of topk, sort and argsort
     """Base: order along an axis, or of the flattened array."""
 
     inputs_doc = {"data": "The input, any shape."}
@@ -165,7 +165,7 @@ class TopKProperty(OrderProperty, operator="topk"):
         axis = (self.axis if self.axis is not None else 0) % data.ndim
         how = {"axis": axis, "k": self.k, "is_ascend": self.is_ascend, "dtype": "int64"}
         order = F.topk(data.detach(), ret_typ="indices", **how)
-        value = _sorted_rows(F, data, axis, order.asnumpy())
+        value = _sort_along_axis(F, data, axis, order.asnumpy())
         return [value] if self.ret_typ == "value" else [value, None]
 
     second_order = Rewrite(compose_outputs)
@@ -194,7 +194,7 @@ class SortProperty(OrderProperty, operator="sort"):
         axis = (self.axis if self.axis is not None else 0) % data.ndim
         how = {"axis": axis, "is_ascend": self.is_ascend, "dtype": "int64"}
         order = F.argsort(data.detach(), **how).asnumpy()
-        return [_sorted_rows(F, data, axis, order)]
+        return [_sort_along_axis(F, data, axis, order)]
 
     second_order = Rewrite(compose_outputs)
 

@@ -9,7 +9,7 @@ from .axes import axes_of, axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, View, whole_view
 
 
-class MoveProperty(OperatorProperty):
+class MoveProperty(OperatorProperty):  # base of operators that only move elements
     """Base of operators that move elements: the gradient reads out_grad alone."""
 
     inputs_doc = {"data": "The input, any shape."}
@@ -136,12 +136,12 @@ class ReverseProperty(ReversedProperty, operator="reverse", aliases=("flip",)):
         return axes_of(self.axis, ndim)
 
 
-class BlocksProperty(MoveProperty):
+class BlocksProperty(MoveProperty):  # base of depth_to_space and space_to_depth
     """Base of depth_to_space and space_to_depth, on (batch, channel, height, width)."""
 
     block_size = Int(doc="Side of the blocks.", low=1)
 
-    def require_blocks(self, shape, ok, what):
+    def require_block_shape(self, shape, ok, what):
         """Raise ShapeError unless `shape` is 4-D and `ok`; `what` describes the required shape."""
         if len(shape) != 4 or not ok:
             raise ShapeError(
@@ -168,7 +168,7 @@ class DepthToSpaceProperty(BlocksProperty, operator="depth_to_space"):
         if shape is None:
             return [shape], [out_shapes[0]], []
         b = self.block_size
-        self.require_blocks(
+        self.require_block_shape(
             shape, len(shape) == 4 and shape[1] % (b * b) == 0, "channels divide by block_size ** 2"
         )
         n, c, h, w = shape
@@ -199,7 +199,7 @@ class SpaceToDepthProperty(BlocksProperty, operator="space_to_depth"):
             return [shape], [out_shapes[0]], []
         b = self.block_size
         fits = len(shape) == 4 and shape[2] % b == 0 and shape[3] % b == 0
-        self.require_blocks(shape, fits, "height and width divide by block_size")
+        self.require_block_shape(shape, fits, "height and width divide by block_size")
         n, c, h, w = shape
         return [shape], [merge_shapes((n, c * b * b, h // b, w // b), out_shapes[0])], []
 

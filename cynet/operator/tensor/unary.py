@@ -40,7 +40,7 @@ class UnaryProperty(OperatorProperty):
     computes_in_place = True
 
     @staticmethod
-    def attributes_of_row(row):
+    def class_attributes(row):
         view = row.functor == "identity"
         return {"graph": UnaryHooks(elementwise=True, view=view, takes_bool=row.takes_bool)}
 

@@ -9,7 +9,7 @@ from ..precision import EITHER, WIDEST, Precision
 from ..property import is_known, merge_shapes
 from ..second_order import Flat, Linear
 from ..sparse.elementwise import NEEDS_DENSE
-from ..storage_types import values_rule
+from ..storage_types import elementwise_rule
 
 
 class ClipProperty(KernelProperty, operator="clip"):
@@ -28,7 +28,7 @@ class ClipProperty(KernelProperty, operator="clip"):
     a_min = Float(doc="Lower limit.")
     a_max = Float(doc="Upper limit.")
     second_order = Flat()
-    sparse = values_rule(lambda prop: prop.a_min <= 0 <= prop.a_max)
+    sparse = elementwise_rule(lambda prop: prop.a_min <= 0 <= prop.a_max)
     amp = Precision(EITHER, EITHER)
     methods = ("clip",)
     in_sparse = ("clip",)

@@ -12,7 +12,7 @@ from .multi_update import ManyWeights, with_masters
 from .update import CLIP_DOC
 
 
-class AdamWBase(ManyWeights):
+class AdamWBase(ManyWeights):  # base of AdamW operators
     """Base of all forms of AdamW."""
 
     shared = ("rescale_grad",)
@@ -32,7 +32,7 @@ class AdamWBase(ManyWeights):
         """Return [(lr, wd, eta)] of the weights."""
         return zip(self.lrs, self.wds, self.etas)
 
-    def numbers_per_weight(self):
+    def update_numbers_per_weight(self):
         own = self.beta1, self.beta2, self.epsilon
         return [(eta, wd, 1.0, self.clip_gradient, *own, lr) for lr, wd, eta in self.weight_rates()]
 

@@ -53,7 +53,7 @@ def check_weight_dtype(prop, dtype):
             f"operator {prop.op_name} takes weights of {' or '.join(wanted)}, not {dtype}")
 
 
-class MomentParameters(OperatorProperty):
+class MomentParameters(OperatorProperty):  # beta1, beta2, ... of LAMB
     """Base with the parameters of Adam's running means."""
 
     graph = GraphHooks(bfloat16_loops=True)
@@ -66,7 +66,7 @@ class MomentParameters(OperatorProperty):
     rescale_grad = Float(1.0, doc="Factor of the gradient.")
     clip_gradient = Float(-1.0, doc=CLIP_DOC)
 
-    def step_parameters(self, wd, t):
+    def lamb_step_parameters(self, wd, t):
         """Return the parameters of the rule lamb_step, for the t-th update of a weight."""
         first, second = 1.0, 1.0
         if self.bias_correction:
@@ -144,7 +144,7 @@ cdef class LambPhase1Operator(Operator):
         self.master = prop.master
         self.write = find_update(b"lamb_step", flag, self.master, False)
         self.add = find_update(b"lamb_step", flag, self.master, True)
-        set_update_params(&self.params, prop.step_parameters(prop.wd, prop.t))
+        set_update_params(&self.params, prop.lamb_step_parameters(prop.wd, prop.t))
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -326,7 +326,7 @@ cdef class MultiLambOperator(Operator):
         self.nbytes = size * dtype_size(self.of_steps)
         self.lower, self.upper = prop.lower_bound, prop.upper_bound
         for lr, wd, t in zip(prop.learning_rates, prop.wds, prop.step_count):
-            set_update_params(&params, prop.step_parameters(wd, t))
+            set_update_params(&params, prop.lamb_step_parameters(wd, t))
             self.params.push_back(params)
             self.lrs.push_back(lr)
 

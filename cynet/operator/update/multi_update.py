@@ -16,7 +16,7 @@ from .update import UpdateOperator
 _CLIP_DOC = "Bound to which the rescaled gradients are clipped; negative means none."
 
 
-class ManyWeights(OperatorProperty):
+class ManyWeights(OperatorProperty):  # base of optimizer updates of several weights
     """Base of operators that update several weights.
 
     rule: A rule of kernels/update/update.h.
@@ -108,7 +108,7 @@ class ManyWeights(OperatorProperty):
         """Return the rule's own parameters a to e, as update.h names them."""
         return tuple([getattr(self, name) for name in self.own_numbers])
 
-    def numbers_per_weight(self):
+    def update_numbers_per_weight(self):
         """Return for each weight: rate, decay, factor and bound of the gradient, the rule's own."""
         return [
             (lr, wd, self.rescale_grad, self.clip_gradient, *self.rule_parameters())
@@ -158,7 +158,7 @@ class MultiSGDMomentumProperty(MultiSGDProperty):
     """
 
 
-class PreloadedSGDProperty(ManyWeights):
+class PreloadedSGDProperty(ManyWeights):  # rates are an input
     """`multi_sgd_update` with learning rates and decays from the last two inputs."""
 
     shared = ("lrs", "wds")
@@ -181,7 +181,7 @@ class PreloadedSGDProperty(ManyWeights):
         """The index of the learning rates among the arguments."""
         return 2 * self.num_weights
 
-    def numbers_per_weight(self):
+    def update_numbers_per_weight(self):
         each = 0.0, 0.0, self.rescale_grad, self.clip_gradient, *self.rule_parameters()
         return [each] * self.num_weights
 
@@ -228,13 +228,13 @@ _MASTERS_EXAMPLE = """
     [0.8]
     <NDArray 1 @cpu(0)>
     """
-_MOMENTUM_EXAMPLE = ">>> mw, mv = mx.nd.zeros(2), mx.nd.zeros(1)\n    "
+_MOMENTUM_EXAMPLE_LINE = ">>> mw, mv = mx.nd.zeros(2), mx.nd.zeros(1)\n    "
 
 
 def _register_operators(prop):
     """Register the operators of a rule, for weights of any dtype and with masters."""
     preloaded, momentum = "lrs" in prop.shared, bool(prop.states)
-    example = _MASTERS_EXAMPLE if momentum else _MASTERS_EXAMPLE.replace(_MOMENTUM_EXAMPLE, "")
+    example = _MASTERS_EXAMPLE if momentum else _MASTERS_EXAMPLE.replace(_MOMENTUM_EXAMPLE_LINE, "")
     arrays = "w, gw, mw, w32, v, gv, mv, v32" if momentum else "w, gw, w32, v, gv, v32"
     if preloaded:
         example = example.replace("(0.1, 0.2), (0, 0)", "mx.nd.array([0.1, 0.2]), mx.nd.zeros(2)")

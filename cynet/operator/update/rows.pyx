@@ -28,7 +28,7 @@ cdef extern from "common/row_prefetch.h" namespace "cynet" nogil:
     void prefetch_row "cynet::prefetch_row<true>"(const void* row, int64_t n_bytes) noexcept
 
 
-cdef struct RowUpdateTask:
+cdef struct RowUpdateTask:  # update of some rows of a weight
     UpdateLoop loop
     UpdateParams params
     UpdateArrays arrays
@@ -41,11 +41,11 @@ cdef struct RowUpdateTask:
 
 cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef RowUpdateTask* task = <RowUpdateTask*>arg
-    parallel_ranges(threads_for(task.n * task.length), task.n, _update_rows, task)
+    parallel_ranges(threads_for(task.n * task.length), task.n, _update_row_range, task)
     return 0
 
 
-cdef void _update_rows(void* arg, int64_t begin, int64_t end) noexcept nogil:
+cdef void _update_row_range(void* arg, int64_t begin, int64_t end) noexcept nogil:
     """Rows `begin` to `end` of the gradient; adjacent rows form one run."""
     cdef RowUpdateTask* task = <RowUpdateTask*>arg
     cdef UpdateArrays part

@@ -37,7 +37,7 @@ class UpdateHooks(GraphHooks):
         return True
 
 
-class UpdateProperty(OperatorProperty):
+class UpdateProperty(OperatorProperty):  # base of optimizer updates of one weight
     """Base of the update operators of one weight."""
 
     inputs_doc = {"weight": "The weight.", "grad": "Its gradient, of the same shape."}
@@ -76,7 +76,7 @@ class UpdateProperty(OperatorProperty):
         """Return the rule's own parameters a, b, c, d, e, as update.h names them."""
         return tuple([getattr(self, name) for name in self.own_numbers])
 
-    def numbers_per_weight(self):
+    def update_numbers_per_weight(self):
         """Return rate, decay, factor and bound of the gradient, then the rule's own parameters."""
         return [(self.lr, self.wd, self.rescale_grad, self.clip, *self.rule_parameters())]
 
@@ -111,7 +111,7 @@ cdef class UpdateOperator(Operator):
         self.hold_add = find_update(b"hold", flag, False, True)
         self.n_states = len(prop.states)
         self.rates_index, self.rescale_index = prop.rates_index, prop.rescale_index
-        for numbers in prop.numbers_per_weight():
+        for numbers in prop.update_numbers_per_weight():
             (params.lr, params.wd, params.rescale, params.clip, params.a, params.b, params.c,
              params.d, params.e) = (*numbers, 0.0, 0.0, 0.0, 0.0, 0.0)[:9]
             self.params.push_back(params)

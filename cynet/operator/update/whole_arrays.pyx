@@ -21,7 +21,7 @@ from ..parameters import MAX_ARRAYS, Bool, Float, Int
 from ..property import OperatorProperty
 
 
-class ArraysProperty(OperatorProperty):
+class ManyArraysProperty(OperatorProperty):  # base of operators on several arrays
     """Base of operators on any number of arrays of one floating dtype."""
 
     key_var_num_args = "num_arrays"
@@ -74,7 +74,7 @@ class AllFiniteProperty(OperatorProperty, operator="all_finite"):
         return FiniteOperator(self.init_output)
 
 
-class MultiAllFiniteProperty(ArraysProperty, operator="multi_all_finite"):
+class MultiAllFiniteProperty(ManyArraysProperty, operator="multi_all_finite"):
     """1 where all elements of all inputs are finite, else 0: an array (1,) of float32."""
 
     init_output = Bool(True, doc="False: what `out` holds stays where all elements are finite.")
@@ -122,7 +122,7 @@ cdef class FiniteOperator(Operator):
         return 0
 
 
-class MultiSumSquaresProperty(ArraysProperty, operator="multi_sum_sq"):
+class MultiSumSquaresProperty(ManyArraysProperty, operator="multi_sum_sq"):
     """The sum of squares of each input: an array of float32, one element an input."""
 
     graph = GraphHooks(takes_empty=True)

@@ -8,7 +8,7 @@ from ..second_order import Linear
 from .planes import MAX_PIXELS, has_zero_length, unify_planes
 
 # mode -> output length for an input length
-_LENGTH_BY_MODE = {
+_LENGTH_BY_MODE = {  # mode -> function of an input length
     "to_even_down": lambda n: n - n % 2,
     "to_even_up": lambda n: n + n % 2,
     "to_odd_down": lambda n: n - 1 + n % 2,

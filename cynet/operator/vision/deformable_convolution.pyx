@@ -42,7 +42,7 @@ _INPUT_DOCS = {  # input -> its documentation
 }
 
 
-class DeformableProperty(OperatorProperty):
+class DeformableProperty(OperatorProperty):  # base of deformable convolutions
     """Base of the two deformable convolutions."""
 
     modulated, holds = False, True
@@ -131,7 +131,7 @@ class DeformableProperty(OperatorProperty):
         return DeformableOperator(self, in_shapes[0])
 
 
-def _layout_parameter():
+def _make_layout_parameter():
     return Enum(("NCW", "NCHW", "NCDHW"), None, doc="Order of axes: NCHW.")
 
 
@@ -143,7 +143,7 @@ class DeformableConvolutionProperty(DeformableProperty, operator="_contrib_Defor
     of num_deformable_group groups of channels has offsets of its own. All inputs have a gradient.
     """
 
-    layout = _layout_parameter()
+    layout = _make_layout_parameter()
     inputs_doc = {name: text for name, text in _INPUT_DOCS.items() if name != "mask"}
     amp = Precision(FLOAT32)
     example = """
@@ -168,7 +168,7 @@ class ModulatedDeformableConvolutionProperty(
     modulated, holds = True, False
     inputs_doc = _INPUT_DOCS
     im2col_step = Int(64, doc="Part of MXNet's signature; not used.", low=1)
-    layout = _layout_parameter()
+    layout = _make_layout_parameter()
     example = """
     >>> x, offset = mx.nd.ones((1, 1, 4, 4)), mx.nd.zeros((1, 18, 2, 2))
     >>> mask = mx.nd.ones((1, 9, 2, 2)) / 2

@@ -14,7 +14,7 @@ from ..second_order import Linear
 from .planes import unify_planes
 
 
-def check_target(prop):
+def checked_target_shape(prop):
     """Return (H, W) of parameter target_shape; raise ArgumentError if it is missing."""
     shape = prop.target_shape
     if len(shape) != 2 or min(shape) < 1:
@@ -59,7 +59,7 @@ class GridGeneratorProperty(KernelProperty, operator="GridGenerator"):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         if self.transform_type == "affine":
-            check_target(self)
+            checked_target_shape(self)
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]

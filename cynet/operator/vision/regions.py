@@ -10,14 +10,14 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import KernelProperty
 from .planes import require_four_axes
 
-REGIONS_DOC = {
+REGIONS_DOC = {  # docs of the inputs
     "data": "Features (N, C, H, W).",
     "rois": "Regions (R, 5): the number of the image, then x1, y1, x2, y2 in its pixels. A "
     "negative number means no image: the region gives 0.",
 }
 
 
-class RegionsProperty(KernelProperty):
+class RegionsProperty(KernelProperty):  # base of poolings of regions of interest
     """Base of operators that pool regions: of data (N, C, H, W), by rois (R, columns)."""
 
     columns = 5

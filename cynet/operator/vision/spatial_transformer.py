@@ -8,7 +8,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Shape
 from ..second_order import Rewrite
-from .grid_generator import check_target, infer_theta_shape
+from .grid_generator import checked_target_shape, infer_theta_shape
 from .planes import unify_planes
 
 
@@ -40,7 +40,7 @@ class SpatialTransformerProperty(KernelProperty, operator="SpatialTransformer"):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        check_target(self)
+        checked_target_shape(self)
 
     def infer_shape(self, in_shapes, out_shapes):
         data = unify_planes("data", in_shapes[0], (0, 0, 0, 0))

@@ -18,26 +18,26 @@ thread_local std::string last_error;
 std::once_flag started;
 std::string why_not_started;
 
-struct Predictor {
+struct Predictor {  // what a PredictorHandle points to
   PyObject* network;
   std::vector<mx_uint> shape;
 };
 
-struct NamedArray {
+struct NamedArray {  // array of an MXNDList
   std::string key, numbers;
   std::vector<mx_uint> shape;
 };
 
 // A reference to a Python object, released at the end of its scope.
-class PyRef {
+class PyRef {  // owned reference to a Python object
  public:
   explicit PyRef(PyObject* object = nullptr) : object_(object) {}
   PyRef(const PyRef&) = delete;
   PyRef& operator=(const PyRef&) = delete;
   ~PyRef() { Py_XDECREF(object_); }
-  PyObject* get() const { return object_; }
+  PyObject* get() const { return object_; }  // borrowed reference
   explicit operator bool() const { return object_ != nullptr; }
-  PyObject* release() {
+  PyObject* release() {  // gives the reference away
     PyObject* object = object_;
     object_ = nullptr;
     return object;
@@ -81,14 +81,14 @@ std::string exception_text() {
   return text;
 }
 
-int set_error(const char* text) {
+int set_error(const char* text) {  // returns -1
   last_error = text;
   return -1;
 }
 
 // Run `body` with the GIL; it returns false with an exception set.
 template <class Body>
-int with_python(Body body) {
+int run_with_python(Body body) {
   std::call_once(started, start_python);
   if (!why_not_started.empty()) return set_error(why_not_started.c_str());
   PyGILState_STATE state = PyGILState_Ensure();
@@ -153,7 +153,7 @@ int MXPredCreatePartialOut(const char* symbol_json_str, const void* param_bytes,
       (num_input_nodes && (!input_keys || !input_shape_indptr || !input_shape_data)) ||
       (num_output_nodes && !output_keys))
     return set_error("MXPredCreate: a pointer is NULL, or param_size is below 0");
-  return with_python([&] {
+  return run_with_python([&] {
     PyRef module{import_package()};
     PyRef kind{module ? PyObject_GetAttrString(module.get(), "Network") : nullptr};
     PyRef shapes{kind ? shapes_of(num_input_nodes, input_keys, input_shape_indptr, input_shape_data)
@@ -187,7 +187,7 @@ int MXPredReshape(mx_uint num_input_nodes, const char** input_keys,
   if (!handle || !out ||
       (num_input_nodes && (!input_keys || !input_shape_indptr || !input_shape_data)))
     return set_error("MXPredReshape: a pointer is NULL");
-  return with_python([&] {
+  return run_with_python([&] {
     PyRef shapes{shapes_of(num_input_nodes, input_keys, input_shape_indptr, input_shape_data)};
     return shapes &&
            make_handle(PyObject_CallMethod(network_of(handle), "reshape", "O", shapes.get()), out);
@@ -198,7 +198,7 @@ int MXPredGetOutputShape(PredictorHandle handle, mx_uint index, mx_uint** shape_
                          mx_uint* shape_ndim) {
   if (!handle || !shape_data || !shape_ndim)
     return set_error("MXPredGetOutputShape: a pointer is NULL");
-  return with_python([&] {
+  return run_with_python([&] {
     PyRef shape{PyObject_CallMethod(network_of(handle), "shape", "I", index)};
     std::vector<mx_uint>& stored = static_cast<Predictor*>(handle)->shape;
     if (!shape || !read_shape(shape.get(), &stored)) return false;
@@ -210,7 +210,7 @@ int MXPredGetOutputShape(PredictorHandle handle, mx_uint index, mx_uint** shape_
 
 int MXPredSetInput(PredictorHandle handle, const char* key, const mx_float* data, mx_uint size) {
   if (!handle || !key || !data) return set_error("MXPredSetInput: a pointer is NULL");
-  return with_python([&] {
+  return run_with_python([&] {
     char* bytes = reinterpret_cast<char*>(const_cast<mx_float*>(data));
     PyRef view{PyMemoryView_FromMemory(bytes, static_cast<Py_ssize_t>(size) * 4, PyBUF_READ)};
     PyRef done{view ? PyObject_CallMethod(network_of(handle), "set_input", "sO", key, view.get())
@@ -221,7 +221,7 @@ int MXPredSetInput(PredictorHandle handle, const char* key, const mx_float* data
 
 int MXPredForward(PredictorHandle handle) {
   if (!handle) return set_error("MXPredForward: a pointer is NULL");
-  return with_python([&] {
+  return run_with_python([&] {
     PyRef done{PyObject_CallMethod(network_of(handle), "forward", nullptr)};
     return static_cast<bool>(done);
   });
@@ -229,7 +229,7 @@ int MXPredForward(PredictorHandle handle) {
 
 int MXPredGetOutput(PredictorHandle handle, mx_uint index, mx_float* data, mx_uint size) {
   if (!handle || !data) return set_error("MXPredGetOutput: a pointer is NULL");
-  return with_python([&] {
+  return run_with_python([&] {
     char* bytes = reinterpret_cast<char*>(data);
     PyRef view{PyMemoryView_FromMemory(bytes, static_cast<Py_ssize_t>(size) * 4, PyBUF_WRITE)};
     PyRef done{view ? PyObject_CallMethod(network_of(handle), "get_output", "IO", index, view.get())
@@ -240,7 +240,7 @@ int MXPredGetOutput(PredictorHandle handle, mx_uint index, mx_float* data, mx_ui
 
 int MXPredFree(PredictorHandle handle) {
   if (!handle) return set_error("MXPredFree: a pointer is NULL");
-  return with_python([&] {
+  return run_with_python([&] {
     Py_DECREF(network_of(handle));
     delete static_cast<Predictor*>(handle);
     return true;
@@ -251,7 +251,7 @@ int MXNDListCreate(const char* nd_file_bytes, int nd_file_size, NDListHandle* ou
                    mx_uint* out_length) {
   if (!nd_file_bytes || nd_file_size < 0 || !out || !out_length)
     return set_error("MXNDListCreate: a pointer is NULL, or nd_file_size is below 0");
-  return with_python([&] {
+  return run_with_python([&] {
     PyRef module{import_package()};
     PyRef found{module ? PyObject_CallMethod(module.get(), "read_arrays", "y#", nd_file_bytes,
                                              static_cast<Py_ssize_t>(nd_file_size))

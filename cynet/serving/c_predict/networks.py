@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _DEVICES = {1: "cpu", 2: "gpu"}  # device codes of the C API
 
 
-class Network:
+class Network:  # executor behind a C handle
     """An executor, and its outputs by their indices.
 
     Parameters

@@ -30,7 +30,7 @@ from .loops import LOOPS
 from .numpy_symbol import NUMBERS, NumpySymbol, apply_binary
 from .spelled import CALL_CONVERTERS
 
-_NAME_BY_PATH = {row.path: name for name, row in reversed(ROWS.items())}
+_NAME_BY_PATH = {row.path: name for name, row in reversed(ROWS.items())}  # path -> operator
 _ELEMENTWISE = {name for name, *_ in BINARIES}  # names of binary functions
 _UNARY_ROWS = {**UNARIES, **NPX_UNARIES}  # name -> row of a unary function
 
@@ -52,7 +52,7 @@ def module_getattr(path):
     return find_member
 
 
-class _Submodule:
+class _Submodule:  # such as mx.sym.np.linalg
     """A submodule, such as mx.sym.np.linalg."""
 
     def __init__(self, path):
@@ -82,7 +82,7 @@ def symbol_function(path):
             raise ArgumentTypeError(f"mx.sym.{path}: a symbol has no 'out'")
         if path in LOOPS:
             return LOOPS[path](*args, **kwargs)
-        return _make_symbol(path, imperative, args, kwargs)
+        return _call_for_symbols(path, imperative, args, kwargs)
 
     call_with_symbols.__name__ = call_with_symbols.__qualname__ = path.rpartition(".")[2]
     call_with_symbols.__module__ = "cynet.symbol.numpy"
@@ -90,7 +90,7 @@ def symbol_function(path):
     return call_with_symbols
 
 
-def _make_symbol(path, imperative, args, kwargs):
+def _call_for_symbols(path, imperative, args, kwargs):
     label, attr = kwargs.pop("name", None), kwargs.pop("attr", None)
     word = imperative.__name__.lower()
     if word in _ELEMENTWISE and imperative is FUNCTIONS[word]:
@@ -102,7 +102,7 @@ def _make_symbol(path, imperative, args, kwargs):
         made = function_of(word, operator)(args[0], name=label, attr=attr)
         return NumpySymbol(made.entries)
     given = _bind_arguments(path, args, kwargs)
-    for make in (CALL_CONVERTERS.get(path), _find_registered, _find_legacy_call):
+    for make in (CALL_CONVERTERS.get(path), _find_registered_operator, _find_legacy_call):
         made = make and make(path, given)
         if made:
             operator, inputs, params = made
@@ -123,12 +123,12 @@ def _make_symbol(path, imperative, args, kwargs):
 _LIST_FUNCTIONS = {f"np.{name}" for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")}
 
 
-def _count_axes(shape):
+def _count_given_axes(shape):
     return 1 if hasattr(shape, "__index__") else len(shape)
 
 
 # Output counts, from the arguments, of functions that MXNet has no operator for.
-_OUTPUT_COUNTS = dict.fromkeys(
+_OUTPUT_COUNTS = dict.fromkeys(  # path -> function that counts outputs
     [f"np.{n}" for n in ("modf", "frexp", "divmod", "histogram")]
     + ["np.tril_indices_from", "np.triu_indices_from", "np.linalg.slogdet"],
     lambda given: 2,
@@ -138,7 +138,7 @@ _OUTPUT_COUNTS = dict.fromkeys(
     "np.meshgrid": lambda given: len(given["xi"]),
     "np.broadcast_arrays": lambda given: len(given["args"]),
     "np.ix_": lambda given: len(given["args"]),
-    "np.unravel_index": lambda given: _count_axes(given["shape"]),
+    "np.unravel_index": lambda given: _count_given_axes(given["shape"]),
 }
 _HINT_FOR_UNCOUNTED = {  # function without a known output count -> advice
     "np.unstack": "np.split(x, count, axis) is told it",
@@ -177,7 +177,7 @@ def _bind_arguments(path, args, kwargs):
     return found
 
 
-def _find_registered(path, given):
+def _find_registered_operator(path, given):
     """The operator with the function's name, if it has parameters for all given arguments."""
     space, _, word = path.rpartition(".")
     if space not in ("np", "np.linalg", "npx", "npx.random") or path in _MAKES_SYMBOLS:
@@ -201,7 +201,7 @@ def _find_registered(path, given):
         elif key in fields:
             if value is not None:
                 params[key] = value
-        elif not _is_default(path, key, value):
+        elif not _is_default_value(path, key, value):
             return None
     if "no_bias" in fields and "bias" in given:
         params["no_bias"] = given["bias"] is None
@@ -213,7 +213,7 @@ def _find_registered(path, given):
 _MAKES_SYMBOLS = {"npx.group_norm"}  # functions that make symbols themselves
 
 
-def _is_default(path, key, value):
+def _is_default_value(path, key, value):
     parameter = _function_signature(path).parameters.get(key)
     return value is None or (parameter is not None and value is parameter.default)
 
@@ -235,9 +235,9 @@ def _find_legacy_call(path, given):
         if isinstance(value, Symbol) and key in arrays:
             continue
         if key in words and not isinstance(value, (Symbol, onp.ndarray, list)):
-            if value is not None or not _is_default(path, key, value) or key == "axis":
+            if value is not None or not _is_default_value(path, key, value) or key == "axis":
                 params[words[key]] = value
-        elif not _is_default(path, key, value):
+        elif not _is_default_value(path, key, value):
             return None
     if not all(isinstance(each, Symbol) for each in inputs):
         return None

@@ -4,7 +4,7 @@ from ..control_flow import cond as choose
 from ..control_flow import foreach, while_loop
 
 
-def _cond_of_inputs(pred, then_func, else_func, inputs=None, name="cond"):
+def _cond_with_inputs(pred, then_func, else_func, inputs=None, name="cond"):
     """`cond` that passes `inputs` to each function, as in MXNet 2.0."""
     if inputs is None:
         return choose(pred, then_func, else_func, name)
@@ -13,4 +13,4 @@ def _cond_of_inputs(pred, then_func, else_func, inputs=None, name="cond"):
     return choose(chosen, lambda: then_func(*given), lambda: else_func(*given), name)
 
 
-LOOPS = {"npx.foreach": foreach, "npx.while_loop": while_loop, "npx.cond": _cond_of_inputs}
+LOOPS = {"npx.foreach": foreach, "npx.while_loop": while_loop, "npx.cond": _cond_with_inputs}

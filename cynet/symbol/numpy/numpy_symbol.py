@@ -202,15 +202,15 @@ def _operator_method(name):
     return method
 
 
-_own_members = vars(NumpySymbol)  # its methods that are not generated
-_METHODS = [n for n, value in vars(ArrayMembers).items() if callable(value) and n[0] != "_"]
+_written_members = vars(NumpySymbol)  # its methods that are not generated
+_ARRAY_METHODS = [n for n, value in vars(ArrayMembers).items() if callable(value) and n[0] != "_"]
 _OPERATOR_METHODS = (  # operators that also become methods
     "exp log log10 log1p log2 expm1 sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh "
     "arccosh arctanh sqrt square cbrt sign floor ceil trunc fix rint degrees radians "
     "reciprocal relu sigmoid rsqrt rcbrt softmax log_softmax one_hot pick topk flip sort diag "
     "nansum nanprod ones_like zeros_like reshape_like broadcast_like shape_array slice pad copy"
 )
-for _name in (*_METHODS, *_OPERATOR_METHODS.split()):
-    if _name not in _own_members:
+for _name in (*_ARRAY_METHODS, *_OPERATOR_METHODS.split()):
+    if _name not in _written_members:
         setattr(NumpySymbol, _name, _operator_method(_name))
 add_symbol_class(NumpySymbol)

@@ -135,19 +135,19 @@ def _ediff1d_to_operator(path, given):
     return "_npi_ediff1d", inputs, params
 
 
-def _slice_bounds(where):
+def _index_params(where):
     if isinstance(where, slice):
         return {"start": where.start, "stop": where.stop, "step": where.step}
     return {"int_ind": where.__index__()} if hasattr(where, "__index__") else None
 
 
 def _delete_to_operator(path, given):
-    where = _slice_bounds(given["obj"])
+    where = _index_params(given["obj"])
     return where and ("_npi_delete", [given["arr"]], {**where, "axis": given["axis"]})
 
 
 def _insert_to_operator(path, given):
-    where, value = _slice_bounds(given["obj"]), given["values"]
+    where, value = _index_params(given["obj"]), given["values"]
     if where is None or not isinstance(value, (Symbol, int, float)):
         return None
     name = "_npi_insert_scalar" if "int_ind" in where else "_npi_insert_slice"

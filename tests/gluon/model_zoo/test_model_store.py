@@ -13,7 +13,7 @@ from cynet.gluon import utils
 from cynet.gluon.errors import MismatchError
 from cynet.gluon.model_zoo import model_store, vision
 from cynet.gluon.model_zoo.torch_names import torch_names
-from cynet.gluon.model_zoo.torch_state import convert_arrays, to_torch
+from cynet.gluon.model_zoo.torch_state import convert_torch_arrays, to_torch
 from cynet.gluon.model_zoo.vision import catalog
 
 FOUND = json.loads(
@@ -183,13 +183,13 @@ def test_whose_names_a_file_has(network):
     net = vision.get_model(network)
     for names in (net._collect_params_with_prefix(), net.collect_params()):
         arrays = dict.fromkeys(names, mx.nd.ones(1))
-        assert convert_arrays(network, net, arrays, "x") is arrays
+        assert convert_torch_arrays(network, net, arrays, "x") is arrays
     try:
         names = torch_names(network)
     except NotImplementedError:  # torchvision has no such network
         return
     several = mx.nd.ones(12)  # some arrays are cut into parts
-    found = convert_arrays(network, net, dict.fromkeys(names.values(), several), "x")
+    found = convert_torch_arrays(network, net, dict.fromkeys(names.values(), several), "x")
     assert found.keys() == names.keys()
 
 

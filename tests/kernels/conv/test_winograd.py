@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cynet.kernels.conv.winograd import _winograd_arrays, _winograd_forms
+from cynet.kernels.conv.winograd import _run_winograd, _winograd_forms
 
 from tests.pairs import pairwise
 
@@ -98,7 +98,7 @@ def windows(x, w, pad, shape, stride):
 
 
 def run(*args, **options):
-    behind = _winograd_arrays(*args, **options)
+    behind = _run_winograd(*args, **options)
     assert len(behind) and (behind == 255).all(), "written behind the scratch"
 
 

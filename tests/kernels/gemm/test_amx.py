@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from cynet.kernels.gemm.small import _product_arrays
+from cynet.kernels.gemm.small import _multiply_arrays
 from cynet.kernels.isa.dispatch import cpu_capabilities
 from tests.kernels.gemm.test_small import SIZES, check_products, close, draw
 from tests.pairs import pairwise
@@ -37,7 +37,7 @@ def test_products(size, threads):
 def test_relu_comes_last():
     a, b, c, bias = draw(2, (50, 1100), (1100, 40), (50, 40), (40,))
     wanted = np.maximum(a.astype(np.float64) @ b + bias + c, 0)
-    _product_arrays(a, b, c, bias=bias, relu=True, add=True, **TILED)
+    _multiply_arrays(a, b, c, bias=bias, relu=True, add=True, **TILED)
     close(c, wanted)
     assert (c == 0).any() and (c > 0).any()
 
@@ -58,8 +58,8 @@ def test_as_exact_as_float32(kind, size):
     a, b, ours, plain = draw(3, (m, k), (k, n), (m, n), (m, n))
     a, b = (DRAWN[kind](x).astype(np.float32) for x in (a, b))
     wanted = a.astype(np.float64) @ b
-    _product_arrays(a, b, ours, **TILED)
-    _product_arrays(a, b, plain, level="amx", way="panels")
+    _multiply_arrays(a, b, ours, **TILED)
+    _multiply_arrays(a, b, plain, level="amx", way="panels")
     scale = abs(a).astype(np.float64) @ abs(b)
     ours, plain = (abs(x - wanted) / scale for x in (ours, plain))
     assert np.sqrt((ours**2).mean()) <= 1.1 * np.sqrt((plain**2).mean())
@@ -70,7 +70,7 @@ def test_whole_numbers_are_exact():
     rng = np.random.RandomState(4)
     a, b = (rng.randint(-2047, 2048, shape).astype(np.float32) for shape in [(70, 3), (3, 50)])
     c = np.empty((70, 50), np.float32)
-    _product_arrays(a, b, c, **TILED)
+    _multiply_arrays(a, b, c, **TILED)
     np.testing.assert_array_equal(c, a.astype(np.int64) @ b.astype(np.int64))
 
 
@@ -91,8 +91,8 @@ def test_numbers_that_parts_cannot_hold(bits, in_a):
         if turned:
             a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
         options = {"a_transposed": turned, "b_transposed": turned}
-        _product_arrays(a, b, c, **options, **TILED)
-        _product_arrays(a, b, plain, level="amx", way="panels", **options)
+        _multiply_arrays(a, b, c, **options, **TILED)
+        _multiply_arrays(a, b, plain, level="amx", way="panels", **options)
         np.testing.assert_array_equal(np.isnan(c), np.isnan(plain))
         np.testing.assert_array_equal(c[np.isinf(plain)], plain[np.isinf(plain)])
         finite = np.isfinite(plain)
@@ -106,8 +106,8 @@ def test_operands_whose_products_or_parts_vanish_or_overflow(powers):
     """Numbers of one magnitude: every one of the results is exact as by float32's loops."""
     a, b, c, plain = draw(6, (64, 128), (128, 64), (64, 64), (64, 64))
     a, b = (np.ldexp(x, power).astype(np.float32) for x, power in zip((a, b), powers))
-    _product_arrays(a, b, c, **TILED)
-    _product_arrays(a, b, plain, level="amx", way="panels")
+    _multiply_arrays(a, b, c, **TILED)
+    _multiply_arrays(a, b, plain, level="amx", way="panels")
     if sum(powers) < -100 or sum(powers) > 100 or powers[0] < -100:
         assert c.tobytes() == plain.tobytes()
     else:
@@ -122,9 +122,9 @@ def test_results_do_not_depend_on_threads(turned):
     if turned:
         a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
     options = {"a_transposed": turned, "b_transposed": turned, **TILED}
-    _product_arrays(a, b, first, **options, threads=1)
+    _multiply_arrays(a, b, first, **options, threads=1)
     for threads, b_shared in itertools.product((2, 3, 4), (False, True)):
-        _product_arrays(a, b, other, **options, threads=threads, b_shared=b_shared)
+        _multiply_arrays(a, b, other, **options, threads=threads, b_shared=b_shared)
         assert first.tobytes() == other.tobytes()
 
 
@@ -136,8 +136,8 @@ def test_products_by_a_packed_matrix(size, turned, threads):
     if turned:
         b = np.ascontiguousarray(b.T)
     options = {"b_transposed": turned, "bias": bias, "relu": True, **TILED}
-    _product_arrays(a, b, wanted, **options)
-    behind = _product_arrays(a, b, c, threads=threads, packed=True, **options)
+    _multiply_arrays(a, b, wanted, **options)
+    behind = _multiply_arrays(a, b, c, threads=threads, packed=True, **options)
     np.testing.assert_array_equal(c, wanted)
     assert (behind == 255).all()
 
@@ -153,6 +153,6 @@ def test_packed_numbers_that_parts_cannot_hold(bits, turned):
             (a if in_a else b)[17, 33] = odd
             if turned:
                 b = np.ascontiguousarray(b.T)
-            _product_arrays(a, b, wanted, b_transposed=turned, **TILED)
-            _product_arrays(a, b, c, b_transposed=turned, packed=True, **TILED)
+            _multiply_arrays(a, b, wanted, b_transposed=turned, **TILED)
+            _multiply_arrays(a, b, c, b_transposed=turned, packed=True, **TILED)
             np.testing.assert_array_equal(c, wanted)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from cynet.kernels.gemm.small import _product_arrays, _window_arrays
+from cynet.kernels.gemm.small import _convolve_arrays, _multiply_arrays
 from cynet.kernels.isa.dispatch import cpu_capabilities
 from tests.pairs import pairwise
 
@@ -58,7 +58,7 @@ def check_products(size, change=lambda a: a, orders=ORDERS, **options):
             c[...] = np.nan
         a = np.ascontiguousarray(a.T) if a_transposed else a
         b = np.ascontiguousarray(b.T) if b_transposed else b
-        behind = _product_arrays(
+        behind = _multiply_arrays(
             a,
             b,
             c,
@@ -104,9 +104,9 @@ def test_threads_change_no_bit_of_few_rows(m, b_transposed, level):
     a, b, first, other = draw(9, (m, 130), (130, 201), (m, 201), (m, 201))
     b = np.ascontiguousarray(b.T) if b_transposed else b
     options = {"b_transposed": b_transposed, "level": level, "way": "narrow"}
-    _product_arrays(a, b, first, threads=1, **options)
+    _multiply_arrays(a, b, first, threads=1, **options)
     for threads in (2, 3, 5):
-        _product_arrays(a, b, other, threads=threads, **options)
+        _multiply_arrays(a, b, other, threads=threads, **options)
         assert other.tobytes() == first.tobytes()
 
 
@@ -125,7 +125,7 @@ def test_relu_comes_last(rows, b_transposed, level):
         "level": level,
     }
     options["way"] = "narrow" if rows == 5 else "panels"
-    untouched(_product_arrays(a, b, c, **options))
+    untouched(_multiply_arrays(a, b, c, **options))
     close(c, wanted)
     assert (c == 0).any() and (c > 0).any()
 
@@ -162,7 +162,7 @@ def test_masked(rows, a_transposed, b_transposed, level, way):
         "way": way,
         "level": level,
     }
-    untouched(_product_arrays(a, b, c, mask=mask, threads=2, **options))
+    untouched(_multiply_arrays(a, b, c, mask=mask, threads=2, **options))
     assert np.isnan(c[0, 0]) and not np.isfinite(c[1]).any()
     np.testing.assert_array_equal(np.isnan(c), np.isnan(wanted))
     assert ((c == 0) == (wanted == 0)).all()
@@ -182,9 +182,9 @@ def test_sums_of_a_turned_a(size, threads, how):
     options = {"a_transposed": True, "threads": threads, "level": level, "way": way}
     for b_shared, add in itertools.product((False, True), repeat=2):
         sums = before.copy()
-        behind = _product_arrays(a, b, c, sums=sums, add_sums=add, b_shared=b_shared, **options)
+        behind = _multiply_arrays(a, b, c, sums=sums, add_sums=add, b_shared=b_shared, **options)
         untouched(behind)
-        _product_arrays(a, b, same, b_shared=b_shared, **options)
+        _multiply_arrays(a, b, same, b_shared=b_shared, **options)
         assert c.tobytes() == same.tobytes()
         close(sums, a.sum(0, dtype=np.float64) + (before if add else 0))
 
@@ -259,7 +259,7 @@ def test_windows(shape, threads, level):
             if not add:
                 arrays[index][...] = np.nan
             options = {"add": add, "threads": threads, "level": level}
-            untouched(_window_arrays(function.__name__, *arrays, *shape[6:], **options))
+            untouched(_convolve_arrays(function.__name__, *arrays, *shape[6:], **options))
             close(arrays[index], wanted + (x, w, y)[index] if add else wanted)
             for i in {0, 1, 2} - {index}:
                 np.testing.assert_array_equal(arrays[i], (x, w, y)[i])
@@ -289,7 +289,7 @@ def test_windows_are_spread(what, shape, level):
         for threads in (1, 2, 3, 7):
             dx = x.copy() if add else np.full_like(x, np.nan)
             options = {"add": add, "threads": threads, "level": level}
-            untouched(_window_arrays(what, dx, w, y, *shape[6:], **options))
+            untouched(_convolve_arrays(what, dx, w, y, *shape[6:], **options))
             close(dx, wanted + x if add else wanted)
             found.append(dx)
         assert all(np.array_equal(found[0], each) for each in found)
@@ -301,7 +301,7 @@ def test_window_with_bias_and_relu(level):
     x, w, y, seen = window(shape, 4)
     (bias,) = draw(5, (shape[4],))
     wanted = np.maximum(forward(x, w, y, seen, shape[8]) + bias, 0)
-    untouched(_window_arrays("forward", x, w, y, *shape[6:], bias=bias, relu=True, level=level))
+    untouched(_convolve_arrays("forward", x, w, y, *shape[6:], bias=bias, relu=True, level=level))
     close(y, wanted)
 
 
@@ -313,13 +313,13 @@ def test_same_whatever_the_threads(level):
         results = []
         for threads in (1, 2, 3):
             arrays = [x.copy(), w.copy(), y.copy()]
-            _window_arrays(what, *arrays, *WINDOWS[0][6:], threads=threads, level=level)
+            _convolve_arrays(what, *arrays, *WINDOWS[0][6:], threads=threads, level=level)
             results.append(arrays[index])
         assert all(np.array_equal(results[0], each) for each in results)
     for rows, given in (300, b), (11, turned):
         products = [np.empty((rows, 200 if given is b else 23), np.float32) for _ in range(3)]
         for threads, c in enumerate(products, 1):
-            _product_arrays(
+            _multiply_arrays(
                 a[:rows], given, c, b_transposed=given is turned, threads=threads, level=level
             )
         assert all(np.array_equal(products[0], each) for each in products)

@@ -10,7 +10,7 @@ RULES = {
 }
 FORMS = {name for name, rule in RULES.items() if rule.form is not None}
 _ON_VALUES = [
-    name for name in sorted(FORMS) if RULES[name].form.__qualname__.startswith("values_rule.")
+    name for name in sorted(FORMS) if RULES[name].form.__qualname__.startswith("elementwise_rule.")
 ]
 SCALARS = [name for name in _ON_VALUES if "scalar" in OPERATORS.get(name).prop.fields]
 

@@ -340,7 +340,7 @@ def test_no_elements():
 def test_copied_from_takes_arrays(stype):
     array = mx.nd.sparse.zeros(stype, (2, 3))
     with pytest.raises(TypeError, match="expected an NDArray, got 1.5"):
-        array.copied_from(1.5)
+        array.assign_copy_of(1.5)
 
 
 METHODS = {
@@ -394,7 +394,7 @@ def test_what_is_written_stays_on_its_device(stype):
                 if source.stype == stype
                 else (target.__setitem__(slice(None), source))
             ),
-            lambda target, source: target.copied_from(source),
+            lambda target, source: target.assign_copy_of(source),
             lambda target, source: target.__setitem__(slice(None), source),
             lambda target, source: target.__setitem__(slice(None), values),
         ):

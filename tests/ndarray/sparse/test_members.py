@@ -96,7 +96,7 @@ def test_what_has_failed_is_told(stype, member):
 @pytest.mark.parametrize("stype", BOTH)
 def test_an_order_is_made_when_it_is_needed(stype):
     for use in (
-        lambda a: a.canonical(),
+        lambda a: a.as_canonical(),
         lambda a: a.parts(),
         lambda a: a.tostype("default"),
         lambda a: a.copyto(mx.nd.zeros((3, 4))),
@@ -132,7 +132,7 @@ def test_copies(stype):
         "as_in_context": array.as_in_context(TWO),
         "as_in_ctx": array.as_in_ctx(TWO),
         "[:]": array[:],
-        "canonical": array.canonical(),
+        "canonical": array.as_canonical(),
     }
     assert {name: each is array for name, each in same.items()} == dict.fromkeys(same, True)
     other = {
@@ -161,14 +161,14 @@ def test_copies(stype):
 def test_what_is_written(stype):
     """The target keeps its dtype and its device; sources stay."""
     for source in (made(stype, "float64"), mx.nd.array(DENSE, dtype="float64"), unsorted(stype)):
-        for name in ("copyto", "copied_from", "[:]"):
+        for name in ("copyto", "assign_copy_of", "[:]"):
             target = sparse.zeros(stype, (3, 4), TWO, "float16")
             if name == "copyto":
                 if source.stype == "default":
                     continue
                 assert source.copyto(target) is target
-            elif name == "copied_from":
-                assert target.copied_from(source) is target
+            elif name == "assign_copy_of":
+                assert target.assign_copy_of(source) is target
             else:
                 target[:] = source
             assert (target.context, target.dtype) == (TWO, np.float16)
@@ -194,10 +194,10 @@ REFUSED = {
         "copy: source has shape (2, 2), target (3, 4)",
     ),
     "a source of another shape": (
-        lambda a: a.copied_from(mx.nd.ones((4, 3))),
+        lambda a: a.assign_copy_of(mx.nd.ones((4, 3))),
         "copy: source has shape (4, 3), target (3, 4)",
     ),
-    "no source": (lambda a: a.copied_from([1]), "copy: expected an NDArray, got [1]"),
+    "no source": (lambda a: a.assign_copy_of([1]), "copy: expected an NDArray, got [1]"),
     "no target": (lambda a: a.copyto(3), "copyto takes an NDArray or a Context, got int"),
     "no storage type": (
         lambda a: a.tostype("x"),
@@ -458,7 +458,7 @@ def test_results_share_no_memory_that_an_update_changes():
         lambda a: a.tostype("row_sparse"),
         lambda a: mx.nd.Cast(a, dtype="float32"),
         lambda a: mx.nd.BlockGrad(a),
-        lambda a: sparse.zeros("row_sparse", (3, 4)).copied_from(a),
+        lambda a: sparse.zeros("row_sparse", (3, 4)).assign_copy_of(a),
         lambda a: a.tostype("default"),
         lambda a: sparse.row_sparse_array(a),
         lambda a: sparse.array(a),
@@ -486,10 +486,10 @@ def test_rows_of_a_gradient():
 
 def test_the_array_that_an_update_changes():
     weight, out = mx.nd.array(DENSE), mx.nd.zeros((3, 4))
-    assert updates.update_target(weight, weight) is weight
-    assert updates.update_target(weight, out) is out
+    assert updates.array_to_update(weight, weight) is weight
+    assert updates.array_to_update(weight, out) is out
     np.testing.assert_array_equal(out.asnumpy(), DENSE)
-    found = updates.update_target(weight, None)
+    found = updates.array_to_update(weight, None)
     assert found is not weight
     np.testing.assert_array_equal(found.asnumpy(), DENSE)
 

@@ -236,13 +236,13 @@ def test_bad_calls(rng, call_, telling):
 
 def test_a_call_that_was_right_is_checked_once(rng, monkeypatch):
     """Of each shape, dtype and parameter: what differs in one of them is checked anew."""
-    checked, check = [], call._check_call
+    checked, check = [], call._checked_property
 
     def counted(*given):
         checked.append(given)
         return check(*given)
 
-    monkeypatch.setattr(call, "_check_call", counted)
+    monkeypatch.setattr(call, "_checked_property", counted)
     monkeypatch.setattr(call, "_checked_calls", {})
     array, values = pair(rng, "csr")
     for _ in range(3):

@@ -39,13 +39,13 @@ def test_numbers_of_elements(shape, share, rng):
 def test_the_most_elements():
     many = structure.MAX_ELEMENTS
     assert many == 1 << 62
-    structure.check_size("x", (1 << 31, 1 << 31))
-    structure.check_size("x", ())
+    structure.check_element_count("x", (1 << 31, 1 << 31))
+    structure.check_element_count("x", ())
     for shape in ((1 << 31, (1 << 31) + 1), ((1 << 62) + 1,)):
         with pytest.raises(
             SizeError, match=rf"x: an array of shape \({shape[0]}, ?.* has too many"
         ):
-            structure.check_size("x", shape)
+            structure.check_element_count("x", shape)
     none = np.zeros(0, np.int64)
     two = np.zeros(3, np.int64)
     assert structure.row_major_indices(none, two, many // 2).tolist() == []
@@ -153,9 +153,9 @@ ROWS = {
 def test_what_are_no_rows(text):
     indices, in_full = ROWS[text]
     with refused(f"row_sparse indices: {text}"):
-        structure.check_rows(np.array(indices), (4, 2), 2)
+        structure.check_row_indices(np.array(indices), (4, 2), 2)
     if in_full:
-        structure.check_rows(np.array(indices), (4, 2), 2, False)
+        structure.check_row_indices(np.array(indices), (4, 2), 2, False)
     if "rise" not in text:
         with refused(f"row_sparse indices: {text}"):
             structure.sorted_rows(np.array(indices), (4, 2), 2)

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from cynet.operator._testing import prepare
+from cynet.operator._testing import prepare_op
 
 from cynet.base.dtype import name_of
 from cynet.base.errors import CynetError
@@ -30,7 +30,7 @@ def takes(case, dtype):
         prop = get_operator(case.op).prop(**case.params)
         with np.errstate(invalid="raise"):
             inputs = [i.make(np.random.default_rng(0), dtype) for i in case.inputs]
-        prepare(prop, [a.shape for a in inputs], [name_of(a.dtype) for a in inputs])
+        prepare_op(prop, [a.shape for a in inputs], [name_of(a.dtype) for a in inputs])
     except (CynetError, FloatingPointError):
         return False
     return True

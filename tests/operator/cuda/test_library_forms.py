@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from cynet.operator._testing import prepare, run_backward, run_forward
+from cynet.operator._testing import prepare_op, run_backward, run_forward
 from cynet_cuda_cpu.device import EmulatedDevice
 
 from cynet.base import config
@@ -42,7 +42,7 @@ class Pair:
             for outputs in [len(self.prop.list_outputs())]
             for t in (dtype, host_dtype or dtype)
         )
-        self.host, self.out_shapes, self.out_types, *_ = prepare(self.prop, shapes, host_types)
+        self.host, self.out_shapes, self.out_types, *_ = prepare_op(self.prop, shapes, host_types)
         self.form = build(self.prop, shapes, types, DEVICE)
         self.resources = self.prop.forward_resource(shapes)
         self.back_resources = self.prop.backward_resource(shapes)

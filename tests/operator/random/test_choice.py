@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cynet.operator._testing import prepare, run_backward
+from cynet.operator._testing import prepare_op, run_backward
 from scipy import stats
 
 import cynet as mx
@@ -51,7 +51,7 @@ def test_probabilities_of_what_was_drawn():
 def test_gradient_reaches_the_weights(req, rng):
     weights = rng.uniform(0.5, 1, (2, 3))
     prop = get_operator("_sample_multinomial").prop(shape=(6,), get_prob=True)
-    op, *_ = prepare(prop, [weights.shape], ["float64"])
+    op, *_ = prepare_op(prop, [weights.shape], ["float64"])
     drawn, logs = draw("_sample_multinomial", [weights], shape=(6,), get_prob=True)
     out_grad = rng.normal(size=(2, 6))
     grad = np.full((2, 3), 9.0)

@@ -9,7 +9,7 @@ import operator
 
 import numpy as np
 import pytest
-from cynet.operator._testing import prepare, run_forward
+from cynet.operator._testing import prepare_op, run_forward
 
 import cynet as mx
 from cynet import nd, sym
@@ -244,7 +244,7 @@ def test_added_to_what_is_there(name, dtype, number):
     """The request to add: the integer that the operator gives, not its fraction."""
     values = np.array(VALUES[dtype], dtype)
     prop = get_operator(name).prop(scalar=number)
-    op, *_ = prepare(prop, [values.shape], [dtype])
+    op, *_ = prepare_op(prop, [values.shape], [dtype])
     out = np.full(values.shape, 5, dtype)
     run_forward(op, [values], [3], [out], [], True, prop.forward_resource([values.shape]))
     wanted = expected(name, dtype, VALUES[dtype], number)

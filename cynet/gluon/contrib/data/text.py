@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["WikiText2", "WikiText103"]
 
 _SEGMENTS = {"train": "train", "validation": "valid", "test": "test"}  # -> file names
-_END_OF_LINE = "<eos>"
+_END_OF_LINE = "<eos>"  # word in place of a line's end
 _ROOT2, _ROOT103 = (os.path.join("~", ".mxnet", "datasets", f"wikitext-{n}") for n in (2, 103))
 
 

@@ -115,7 +115,7 @@ class Estimator:
         self.batch_axis = 0
         self._train_metrics = metric_list(train_metrics)
         self._val_metrics = metric_list(val_metrics)
-        self._name_metrics()
+        self._prefix_metric_names()
         self.logger = logging.Logger("Estimator", logging.INFO)
         self.logger.addHandler(logging.StreamHandler(sys.stdout))
         self.logger.addFilter(lambda record: record.levelno > logging.INFO or is_first())
@@ -135,7 +135,7 @@ class Estimator:
         """The metrics of validation."""
         return self._val_metrics
 
-    def _name_metrics(self):
+    def _prefix_metric_names(self):
         if not self._train_metrics:
             if isinstance(self.loss, SoftmaxCrossEntropyLoss):
                 self._train_metrics.append(Accuracy())
@@ -318,7 +318,7 @@ class Estimator:
                     )
 
 
-class _EventHandlers:
+class _EventHandlers:  # the handlers to call at each event
     """The handlers of each event; ``self(event)`` calls them: has one returned True?"""
 
     def __init__(self, estimator, handlers):

@@ -64,7 +64,7 @@ Examples
 ((1, 4, {spatial}), {states})
 """
 _EXAMPLE_SIZES = {1: (2, 8), 2: (2, 8, 8), 3: (2, 4, 8, 8)}  # axes -> input shape
-_INPUT_SHAPES = {1: "(C, W)", 2: "(C, H, W)", 3: "(C, D, H, W)"}
+_INPUT_SHAPES = {1: "(C, W)", 2: "(C, H, W)", 3: "(C, D, H, W)"}  # axes -> text for docstrings
 
 
 @guarded(but=(*PER_BATCH_METHODS, "hybrid_forward"))

@@ -12,20 +12,20 @@ from pathlib import Path
 from ....base import config
 from ....base.errors import FileError, FormatError
 from ....base.files import naming, read_file, write_atomically
-from ....io.fetch import fetch_first
+from ....io.fetch import fetch_first_valid
 from ....test_utils import datasets as files
 from ... import utils
 
 _MAX_MEMBER_BYTES = 1 << 30  # maximum size of a file in an archive
 _FASHION_URL = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
-_FASHION_SHA1 = {
+_FASHION_SHA1 = {  # FashionMNIST's files
     "train-images-idx3-ubyte": "0cf37b0d40ed5169c6b3aba31069a9770ac9043d",
     "train-labels-idx1-ubyte": "236021d52f1e40852b06a4c3008d8de8aef1e40b",
     "t10k-images-idx3-ubyte": "626ed6a7c06dd17c0eec72fa3be1740f146a2863",
     "t10k-labels-idx1-ubyte": "17f9ab60e7257a1620f4ad76bbbaf857c3920701",
 }  # SHA-1 sums of the .gz files
 _CIFAR_URL = "https://www.cs.toronto.edu/~kriz/"
-_CIFAR_SHA1 = {
+_CIFAR_SHA1 = {  # file -> SHA-1 digest
     "data_batch_1.bin": "aadd24acce27caa71bf4b10992e9e7b2d74c2540",
     "data_batch_2.bin": "c0ba65cce70568cd57b4e03e9ac8d2a5367c1795",
     "data_batch_3.bin": "1dd00a74ab1d17a6e7d73e185b69dbf31242f295",
@@ -67,7 +67,7 @@ def find_fashion_mnist(root):
     for name, sha1 in _FASHION_SHA1.items():
         urls = [_repository_url("fashion-mnist", f"{name}.gz"), f"{_FASHION_URL}{name}.gz"]
         try:
-            content = fetch_first(urls, lambda found, sha1=sha1: _sha1_digest(found) == sha1)
+            content = fetch_first_valid(urls, lambda found, sha1=sha1: _sha1_digest(found) == sha1)
         except OSError as error:
             raise FileError(
                 f"FashionMNIST cannot be downloaded ({error}); put its four IDX files into {root}"
@@ -95,7 +95,7 @@ def find_cifar(root, namespace, archive, below, names):
     path = os.path.join(root, archive)
     _make_folder(root)
     try:
-        content = fetch_first(
+        content = fetch_first_valid(
             [_repository_url(namespace, archive), _CIFAR_URL + archive],
             lambda content: _is_cifar_archive(content, archive, names),
         )

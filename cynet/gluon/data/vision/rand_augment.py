@@ -84,7 +84,7 @@ def _equalize_histogram(image):
 
 
 # name -> (largest strength, whether its sign is random, function of image and strength)
-OPERATIONS = {
+OPERATIONS = {  # RandAugment's image operations
     "Identity": (0.0, False, lambda x, s: x),
     "ShearX": (0.3, True, lambda x, s: _linear_map_around_center(x, 1, s, 0, 1)),
     "ShearY": (0.3, True, lambda x, s: _linear_map_around_center(x, 1, 0, s, 1)),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["CenterCrop", "CropResize", "RandomResizedCrop", "RandomRotation", "Resize", "Rotate"]
 
 
-class _PythonRandomAdapter:
+class _PythonRandomAdapter:  # NumPy Generator as Python's random
     """Wraps a NumPy Generator in the methods of Python's random that crops use."""
 
     def __init__(self, generator):
@@ -54,7 +54,7 @@ def _ops_module_of(x):
 
 
 @guarded(but=(*PER_BATCH_METHODS, "hybrid_forward"))
-class _PixelTransform(Block):
+class _PixelTransform(Block):  # base of image transforms
     """Base of transforms of images: one (H, W, C), or each of a batch (N, H, W, C)."""
 
     def forward(self, x: Any) -> Any:

@@ -33,34 +33,34 @@ if TYPE_CHECKING:
 _NORM_KEYS = {"gamma": "weight", "beta": "bias"}  # our parameter names -> Hugging Face's
 _DENSE_KEYS = {"weight": "weight", "bias": "bias"}  # the same of Dense layers
 # Arrays in files that are no weights of the network: masks, tied copies, pretraining heads.
-_IGNORED_KEYS = re.compile(
+_IGNORED_KEYS = re.compile(  # arrays of a file that are not parameters
     r"(.*\.)?(attn\.bias|attn\.masked_bias|position_ids)|lm_head\.weight|cls\..*|classifier\..*"
 )
 
 
-def _name_pairs(ours: str, theirs: str, words: dict[str, str]):
+def _rename_map(ours: str, theirs: str, words: dict[str, str]):
     return {f"{ours}.{word}": f"{theirs}.{name}" for word, name in words.items()}
 
 
-def _gpt_names(net: GPT2) -> dict[str, str]:
+def _gpt_name_map(net: GPT2) -> dict[str, str]:
     names = {
         "weight": "wte.weight",
         "place.weight": "wpe.weight",
-        **_name_pairs("norm", "ln_f", _NORM_KEYS),
+        **_rename_map("norm", "ln_f", _NORM_KEYS),
     }
     for i in range(len(net.layers)):
         ours, theirs = f"layers.{i}", f"h.{i}"
         for own, name in (("norm1", "ln_1"), ("norm2", "ln_2")):
-            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _NORM_KEYS)
+            names |= _rename_map(f"{ours}.{own}", f"{theirs}.{name}", _NORM_KEYS)
         parts = {"attention.qkv": "attn.c_attn", "attention.proj": "attn.c_proj"}
         parts |= {"wide": "mlp.c_fc", "narrow": "mlp.c_proj"}
         for own, name in parts.items():
-            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _DENSE_KEYS)
+            names |= _rename_map(f"{ours}.{own}", f"{theirs}.{name}", _DENSE_KEYS)
     return names
 
 
-def _bert_names(net: BERT) -> dict[str, str]:
-    names = _name_pairs("norm", "embeddings.LayerNorm", _NORM_KEYS) | _name_pairs(
+def _bert_name_map(net: BERT) -> dict[str, str]:
+    names = _rename_map("norm", "embeddings.LayerNorm", _NORM_KEYS) | _rename_map(
         "pooler", "pooler.dense", _DENSE_KEYS
     )
     for own, name in (("word", "word"), ("place", "position"), ("type", "token_type")):
@@ -73,11 +73,11 @@ def _bert_names(net: BERT) -> dict[str, str]:
         parts |= {"self_attn.out_proj": "attention.output.dense"}
         parts |= {"linear1": "intermediate.dense", "linear2": "output.dense"}
         for own, name in parts.items():
-            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _DENSE_KEYS)
+            names |= _rename_map(f"{ours}.{own}", f"{theirs}.{name}", _DENSE_KEYS)
         norms = {"norm1": "attention.output.LayerNorm", "norm2": "output.LayerNorm"}
         for own, name in norms.items():
-            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _NORM_KEYS)
-    return names if net.output is None else names | _name_pairs("output", "classifier", _DENSE_KEYS)
+            names |= _rename_map(f"{ours}.{own}", f"{theirs}.{name}", _NORM_KEYS)
+    return names if net.output is None else names | _rename_map("output", "classifier", _DENSE_KEYS)
 
 
 def _gpt_network(config: _Config, _: int | None) -> GPT2:
@@ -119,12 +119,12 @@ def _bert_network(config: _Config, classes: int | None) -> BERT:
 
 
 _NETWORK_TYPES: dict[str, tuple[Callable, Callable, str]] = {  # network, names, prefix
-    "gpt2": (_gpt_network, _gpt_names, "transformer."),
-    "bert": (_bert_network, _bert_names, "bert."),
+    "gpt2": (_gpt_network, _gpt_name_map, "transformer."),
+    "bert": (_bert_network, _bert_name_map, "bert."),
 }
 
 
-class _Config(dict):
+class _Config(dict):  # the settings in a model's config.json
     """The settings in a file config.json."""
 
     def __init__(self, path: Path) -> None:

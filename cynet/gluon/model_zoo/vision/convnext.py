@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ConvNeXt", "convnext_base", "convnext_small", "convnext_tiny", "get_convnext"]
 
 # name -> (blocks per stage, channels per stage, stochastic depth rate), Liu et al. 2022
-_SETTINGS_BY_SIZE = {
+_SETTINGS_BY_SIZE = {  # blocks and channels per stage, drop rate
     "tiny": ((3, 3, 9, 3), (96, 192, 384, 768), 0.1),
     "small": ((3, 3, 27, 3), (96, 192, 384, 768), 0.4),
     "base": ((3, 3, 27, 3), (128, 256, 512, 1024), 0.5),

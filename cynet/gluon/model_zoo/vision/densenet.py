@@ -104,7 +104,7 @@ class DenseNet(Network):
 
 
 # number of layers -> (first channels, growth rate, layers per stage); users' scripts read it
-densenet_spec = {
+densenet_spec = {  # channels, growth rate, layers per stage
     121: (64, 32, [6, 12, 24, 16]),
     161: (96, 48, [6, 12, 36, 24]),
     169: (64, 32, [6, 12, 32, 32]),

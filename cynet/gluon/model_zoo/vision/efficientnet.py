@@ -27,7 +27,7 @@ __all__ += ["efficientnet_b3", "efficientnet_b4", "efficientnet_b5", "efficientn
 __all__ += ["efficientnet_b7", "get_efficientnet"]
 
 # stages of B0: (expansion factor, kernel, stride, channels, blocks), Tan and Le 2019
-_B0_STAGES = (
+_B0_STAGES = (  # expansion, kernel, stride, channels, blocks
     (1, 3, 1, 16, 1),
     (6, 3, 2, 24, 2),
     (6, 5, 2, 40, 2),
@@ -37,7 +37,7 @@ _B0_STAGES = (
     (6, 3, 1, 320, 1),
 )
 # number of the variant -> (width factor, depth factor, dropout before the output)
-_SCALES_BY_NUMBER = {
+_SCALES_BY_NUMBER = {  # B0 to B7: width, depth, dropout
     0: (1.0, 1.0, 0.2),
     1: (1.0, 1.1, 0.2),
     2: (1.1, 1.2, 0.3),
@@ -78,7 +78,7 @@ class _SqueezeExcitation(HybridBlock):
         return F.broadcast_mul(x, F.sigmoid(weights))
 
 
-class _MobileBlock(HybridBlock):
+class _MobileBlock(HybridBlock):  # inverted residual block
     """Inverted residual block: 1x1 expansion, depthwise, squeeze-excitation, 1x1 projection."""
 
     def __init__(self, in_channels, channels, widening, kernel, stride, drop_path, norm, **kwargs):

@@ -52,7 +52,7 @@ def _branch_maker(*convolutions, pool=None):
     return lambda: _make_branch(*convolutions, pool=pool)
 
 
-def _block_a(pool_channels, prefix):
+def _inception_a(pool_channels, prefix):
     return _inception_block(
         prefix,
         _branch_maker((64,)),
@@ -62,7 +62,7 @@ def _block_a(pool_channels, prefix):
     )
 
 
-def _block_b(prefix):
+def _inception_b(prefix):
     return _inception_block(
         prefix,
         _branch_maker((384, 3, 2)),
@@ -74,7 +74,7 @@ def _block_b(prefix):
 _ROW_KERNEL, _COLUMN_KERNEL = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))  # kernel, stride, padding
 
 
-def _block_c(inner, prefix):
+def _inception_c(inner, prefix):
     return _inception_block(
         prefix,
         _branch_maker((192,)),
@@ -90,7 +90,7 @@ def _block_c(inner, prefix):
     )
 
 
-def _block_d(prefix):
+def _inception_d(prefix):
     return _inception_block(
         prefix,
         _branch_maker((192,), (320, 3, 2)),
@@ -99,7 +99,7 @@ def _block_d(prefix):
     )
 
 
-def _convolutions_with_fork(*convolutions):
+def _fork_branch_maker(*convolutions):
     """Return convolutions followed by a 1x3 and a 3x1 convolution in parallel."""
 
     def make_branches():
@@ -115,12 +115,12 @@ def _convolutions_with_fork(*convolutions):
     return make_branches
 
 
-def _block_e(prefix):
+def _inception_e(prefix):
     return _inception_block(
         prefix,
         _branch_maker((320,)),
-        _convolutions_with_fork((384,)),
-        _convolutions_with_fork((448,), (384, 3, 1, 1)),
+        _fork_branch_maker((384,)),
+        _fork_branch_maker((448,), (384, 3, 1, 1)),
         _branch_maker((192,), pool="avg"),
     )
 
@@ -166,17 +166,17 @@ class Inception3(Network):
                 _conv_norm_relu(80),
                 _conv_norm_relu(192, 3),
                 nn.MaxPool2D(3, strides=2),
-                _block_a(32, "A1_"),
-                _block_a(64, "A2_"),
-                _block_a(64, "A3_"),
-                _block_b("B_"),
-                _block_c(128, "C1_"),
-                _block_c(160, "C2_"),
-                _block_c(160, "C3_"),
-                _block_c(192, "C4_"),
-                _block_d("D_"),
-                _block_e("E1_"),
-                _block_e("E2_"),
+                _inception_a(32, "A1_"),
+                _inception_a(64, "A2_"),
+                _inception_a(64, "A3_"),
+                _inception_b("B_"),
+                _inception_c(128, "C1_"),
+                _inception_c(160, "C2_"),
+                _inception_c(160, "C3_"),
+                _inception_c(192, "C4_"),
+                _inception_d("D_"),
+                _inception_e("E1_"),
+                _inception_e("E2_"),
                 nn.AvgPool2D(8),
                 nn.Dropout(0.5),
             )

@@ -74,7 +74,7 @@ class _ResidualBlock(HybridBlock):
         self.downsample = self._shortcut(channels, stride, in_channels) if downsample else None
 
 
-class _BlockV1(_ResidualBlock):
+class _BlockV1(_ResidualBlock):  # sum, then activation
     """Adds the body's output to the input, which is projected if sizes change."""
 
     _body_first = False  # order of operands of the sum, as in MXNet's files

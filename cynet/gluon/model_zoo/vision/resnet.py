@@ -37,7 +37,7 @@ __all__ += ["resnet18_v2", "resnet34_v1", "resnet34_v2", "resnet50_v1", "resnet5
 __all__ += ["resnet50_v2"]
 
 # number of layers -> (kind of block, blocks per stage, channels); users' scripts read it
-resnet_spec = {
+resnet_spec = {  # kind of block, blocks per stage, channels
     18: ("basic_block", [2, 2, 2, 2], [64, 64, 128, 256, 512]),
     34: ("basic_block", [3, 4, 6, 3], [64, 64, 128, 256, 512]),
     50: ("bottle_neck", [3, 4, 6, 3], [64, 256, 512, 1024, 2048]),

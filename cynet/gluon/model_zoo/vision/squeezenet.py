@@ -38,7 +38,7 @@ def _fire_module(squeezed, channels):
 
 
 # version -> the first convolution, and the fire modules between poolings
-_FIRES_BY_VERSION = {
+_FIRES_BY_VERSION = {  # first convolution, channels of the fire modules
     "1.0": ((96, 7), ((16, 16, 32), (32, 48, 48, 64), (64,))),
     "1.1": ((64, 3), ((16, 16), (32, 32), (48, 48, 64, 64))),
 }

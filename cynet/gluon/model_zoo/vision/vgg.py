@@ -20,7 +20,7 @@ __all__ = ["VGG", "get_vgg", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", 
 __all__ += ["vgg19_bn"]
 
 # number of layers -> (convolutions per stage, filters); users' scripts read it
-vgg_spec = {
+vgg_spec = {  # convolutions per stage, filters
     11: ([1, 1, 2, 2, 2], [64, 128, 256, 512, 512]),
     13: ([2, 2, 2, 2, 2], [64, 128, 256, 512, 512]),
     16: ([2, 2, 3, 3, 3], [64, 128, 256, 512, 512]),

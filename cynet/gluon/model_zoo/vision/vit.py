@@ -42,7 +42,7 @@ class _PatchEmbedding(HybridBlock):
         return F.broadcast_add(F.concat(first, x, dim=1), position)
 
 
-class _ClassToken(HybridBlock):
+class _ClassToken(HybridBlock):  # selects the class token's output
     """Selects the class token, the first position of each sequence: (N, units)."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:

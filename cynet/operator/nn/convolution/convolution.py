@@ -60,7 +60,7 @@ class ConvolutionHooks(ConvHooks, LayerHooks):
         )
 
 
-class FiltersProperty(OperatorProperty):
+class FiltersProperty(OperatorProperty):  # base of (de)convolutions
     """Common base of convolutions and transposed convolutions."""
 
     second_order = Linear({0: (1,), 1: (0,), 2: ()})

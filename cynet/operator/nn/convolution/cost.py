@@ -19,7 +19,7 @@ FEW_PIXELS = 64  # most pixels for sums by taps and for scattering
 
 
 @dataclass(frozen=True)
-class Costs:
+class Costs:  # cycles of a convolution's parts, by SIMD level
     """Cycles of the parts of a convolution at one level of the CPU's vector instructions."""
 
     lanes: int  # floats in a vector
@@ -138,7 +138,7 @@ def can_use_winograd(desc):
     return (step == 1 or (step == 2 and size > 2)) and 1 < taps < 6 and size <= MAX_WINOGRAD_ROWS
 
 
-class _WinogradCost:
+class _WinogradCost:  # cycles of Winograd's products
     """The products of Winograd's algorithm for a convolution (kernels/conv/winograd.h)."""
 
     def __init__(self, desc):

@@ -22,7 +22,7 @@ cdef ConvWindow conv_window_of(desc) except *:
     return s
 
 
-cdef class WindowConvolution(OwnConvolution):
+cdef class WindowConvolution(OwnConvolution):  # sums over windows directly
     cdef ConvWindow shape
 
     def __init__(self, desc, prop):

@@ -16,7 +16,7 @@ from ..._base cimport Operator, OpContext
 from ..spatial_window import to_3d
 
 
-cdef class UnrolledConvolution(Operator):
+cdef class UnrolledConvolution(Operator):  # by im2col and BLAS
     """The convolution of a ConvDesc, or the deconvolution, in which forward and the gradient of
     data are swapped. `implicit`: forward is implicit gemm."""
 

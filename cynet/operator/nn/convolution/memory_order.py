@@ -25,7 +25,7 @@ def _cached_desc(prop, in_shapes, in_types):
     return desc
 
 
-class ChannelsLast:
+class ChannelsLast:  # mixin for channels-last data
     """Mixin for channels-last data, by order or by layout; its weight is (F, C, *kernel) in
     row-major order. `weight_shape` is the shape of a weight that the pack pass has packed."""
 
@@ -42,7 +42,7 @@ class ChannelsLast:
         return super().desc(in_shapes, in_types, channels_last=True, packed=packed)
 
 
-class ConvHooks:
+class ConvHooks:  # graph hooks of (de)convolutions
     """Graph hooks that all convolutions and deconvolutions share."""
 
     def algorithms(self, prop, in_shapes, in_types):

@@ -51,7 +51,7 @@ def make_weight_gradient(desc):
     return WeightGradient(*_size_arguments(desc))
 
 
-cdef class ReorderWeight(Operator):
+cdef class ReorderWeight(Operator):  # packs a weight by oneDNN
     cdef Primitive reorder
 
     def __init__(self, reorder):
@@ -87,12 +87,12 @@ cdef class OnednnConvolution(Operator):
         if scatters or by_channel:
             self.window = conv_window_of(desc)
         self.desc, self.primitives = desc, make_primitives(desc)
-        self.out = self.primitives.forward(prop.activation, desc.packed, prop.sums)
+        self.out = self.primitives.make_forward(prop.activation, desc.packed, prop.sums)
 
     def prepare_backward(self):
         """Make the primitives that only backward needs."""
         if not self.scatters:
-            self.data_grad = self.primitives.backward_data()
+            self.data_grad = self.primitives.make_backward_data()
         if not self.by_channel:
             self.weight_grad = make_weight_gradient(self.desc)
         self.has_prepared = True  # set last: after a failure the next run tries again

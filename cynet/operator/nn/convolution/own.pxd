@@ -12,7 +12,7 @@ from ..._base cimport Operator
 from ..fused_activation cimport FoldedActivation
 
 
-cdef class OwnConvolution(Operator):
+cdef class OwnConvolution(Operator):  # base of our own kernels' operators
     cdef bint has_bias
     cdef FoldedActivation activation
     cdef int64_t rows, filters, work

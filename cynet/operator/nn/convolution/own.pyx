@@ -7,7 +7,7 @@ from ....kernels.reduce.row_sums cimport sum_rows
 from ..._base cimport OpContext
 
 
-cdef class OwnConvolution(Operator):
+cdef class OwnConvolution(Operator):  # base of our own kernels' operators
     def __init__(self, desc, prop):
         self.has_bias = not prop.no_bias
         self.rows, self.filters = desc.pixels, desc.filters

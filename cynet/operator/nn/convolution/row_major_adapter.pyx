@@ -50,7 +50,7 @@ cdef inline void _from_channels_last(const AxesShape* order, const void* x, void
     transpose_3d(order.batch, order.inner, order.channels, <const float*>x, <float*>y, add)
 
 
-cdef class ReorderedConvolution(Operator):
+cdef class ReorderedConvolution(Operator):  # channels-last form, row-major arrays
     """`form` on row-major arrays.
 
     form (Operator): Takes data and out (N, C, *size) in channels-last order and further inputs as

@@ -33,7 +33,7 @@ MANY_PIXELS = 2048  # outputs of a filter from which reordering its weight is ch
 MAX_AXIS_LENGTH = 1 << 30  # maximum length of an axis: positions fit the ints of oneDNN
 
 
-class ConvDesc(NamedTuple):
+class ConvDesc(NamedTuple):  # sizes and settings that decide the algorithm
     """The sizes and settings of a convolution that determine the choice of its algorithm.
 
     Shapes are those of the convolution. A deconvolution is the gradient of a convolution by its
@@ -93,7 +93,7 @@ def _compute_dtype(dtype, transposed=False, **_):
     return "float32" if is_narrow(dtype) and not native else dtype
 
 
-class PackWeight(OperatorProperty):
+class PackWeight(OperatorProperty):  # makes a prepacked weight
     """A weight in an algorithm's prepacked order, always written: `size` elements; `make` returns
     the Operator. Equal `packs_as` mean that packed forms of one weight are equal."""
 
@@ -116,7 +116,7 @@ class PackWeight(OperatorProperty):
         return self.make()
 
 
-class _BareConvolution(FoldsActivation):
+class _BareConvolution(FoldsActivation):  # convolution inside a deconvolution
     """The convolution inside a deconvolution, without bias and activation."""
 
     no_bias = True
@@ -124,7 +124,7 @@ class _BareConvolution(FoldsActivation):
 
 # --- what is supported ----------------------------------------------------------------------------
 def _onednn_takes_float32(desc):
-    if desc.dtype != "float32" or not desc.library or not _fits_int(desc) or _is_too_deep(desc):
+    if desc.dtype != "float32" or not desc.library or not _fits_int(desc) or _exceeds_depth(desc):
         return False
     return not desc.transposed or _has_all_windows_of_output(desc)
 
@@ -136,7 +136,7 @@ def _fits_int(desc):
     return max(*desc.data, *desc.out, *desc.stride, *spans) < MAX_AXIS_LENGTH
 
 
-def _is_too_deep(desc):
+def _exceeds_depth(desc):
     """Return whether windows of three axes are deeper than the data: oneDNN's gradient of such a
     weight is wrong, or reads outside of its arrays."""
     deep = len(desc.kernel) == 3
@@ -146,7 +146,7 @@ def _is_too_deep(desc):
 def _has_right_bfloat16_gradient(desc):
     """Return whether oneDNN's gradient of a bfloat16 weight is right: a tap that reads padding in
     every window keeps stale workspace."""
-    if _is_too_deep(desc):
+    if _exceeds_depth(desc):
         return False
     for n, out, kernel, stride, dilate, pad in zip(desc.data[2:], desc.out[2:], *desc.window):
         for tap in range(kernel):
@@ -218,7 +218,7 @@ def _gemm_sizes(desc):
 
 
 def _gemm_cycles(desc):
-    products = gemm.layer_products(*_gemm_sizes(desc), packed=desc.packed)
+    products = gemm.layer_product_descs(*_gemm_sizes(desc), packed=desc.packed)
     choice = choose_own_loop(products["forward"])
     pays = choice is not None and min(choice.costs.values()) < NEVER
     return cost.product_cycles(desc) if pays else NEVER

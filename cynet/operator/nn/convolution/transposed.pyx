@@ -32,7 +32,7 @@ def packed_float_count(desc):
     return scatter_packed_size(&shape)
 
 
-cdef class ScatterPack(Operator):
+cdef class ScatterPack(Operator):  # packs a weight for scattering
     cdef ConvWindow shape
 
     def __init__(self, desc):
@@ -45,7 +45,7 @@ cdef class ScatterPack(Operator):
         return 0
 
 
-cdef class ChannelsLastDeconv(Operator):
+cdef class ChannelsLastDeconv(Operator):  # base of deconvolutions
     """Base class, which handles requests and the bias; subclasses compute the three products."""
 
     cdef bint has_bias
@@ -137,11 +137,11 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
         if scatters:
             self.window = conv_window_of(desc)
         else:
-            self.out = self.primitives.backward_data()
+            self.out = self.primitives.make_backward_data()
 
     def prepare_backward(self):
         """Make the primitives that only backward needs."""
-        self.data_grad = self.primitives.forward()
+        self.data_grad = self.primitives.make_forward()
         self.weight_grad = make_weight_gradient(self.desc)
 
     cdef int compute_out(self, OpContext* ctx, const TBlob* in_data, float* out,

@@ -30,7 +30,7 @@ def winograd_packed_size(desc):
     return kernel_packed_size(&s)
 
 
-cdef class WinogradPack(Operator):
+cdef class WinogradPack(Operator):  # packs a weight for Winograd's products
     """Transforms weights for Winograd's products."""
 
     cdef WinogradShape shape

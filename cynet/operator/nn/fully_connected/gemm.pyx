@@ -11,7 +11,7 @@ from ...._resource cimport get_space
 from ...._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ....kernels.parallel cimport threads_for
 from ....kernels.gemm.small cimport (
-    Product, ProductKernel, product, product_pack, product_packed_size, product_shares_a,
+    Product, ProductKernel, run_product, product_pack, product_packed_size, product_shares_a,
     product_workspace_bytes
 )
 from ....kernels.movement.strided cimport STRIDED_WRITE, StridedSpace, run_strided, set_copy_space
@@ -22,7 +22,7 @@ from ...products import ProductDesc, choose_own_loop, kernel_code
 from ...tensor.strided_moves import whole_view
 
 
-def layer_products(rows, units, hidden, dtype="float32", packed=False):
+def layer_product_descs(rows, units, hidden, dtype="float32", packed=False):
     """The ProductDesc of the three products of a layer: "forward" and the gradients of "data" and
     "weight", in this order."""
     return {
@@ -37,7 +37,7 @@ def packed_size(units, hidden):
     return product_packed_size(hidden, units)
 
 
-cdef class PackProductWeight(Operator):
+cdef class PackProductWeight(Operator):  # packs a weight for our product loops
     """Weights (hidden, units) in the form that ``ProductFullyConnected(packed=True)`` reads."""
 
     cdef int64_t units, hidden
@@ -52,7 +52,7 @@ cdef class PackProductWeight(Operator):
         return 0
 
 
-cdef class ProductFullyConnected(Operator):
+cdef class ProductFullyConnected(Operator):  # by our own product loops
     """`packed`: weights are in the order of PackProductWeight; `picked`: the View of the rows of
     data to read, for predictions (None: all)."""
 
@@ -67,7 +67,7 @@ cdef class ProductFullyConnected(Operator):
         self.rows, self.units, self.hidden, self.packed = rows, units, hidden, packed
         self.has_bias, self.gives_masked = not prop.no_bias, prop.gives_masked
         self.activation = FoldedActivation(prop, rows * hidden)
-        products = layer_products(rows, units, hidden, packed=packed)
+        products = layer_product_descs(rows, units, hidden, packed=packed)
         cdef int[3] algorithms = [kernel_code(choose_own_loop(desc)) for desc in products.values()]
         self.forward_algorithm = <ProductKernel>algorithms[0]
         self.data_algorithm = <ProductKernel>algorithms[1]
@@ -149,5 +149,5 @@ cdef class ProductFullyConnected(Operator):
         """Run a product; its scratch lies behind `reserved` bytes of the temporary space."""
         cdef char* space = <char*>get_space(
             &ctx.requested[0], reserved + product_workspace_bytes(threads))
-        product(p, algorithm, threads, space + reserved)
+        run_product(p, algorithm, threads, space + reserved)
         return 0

@@ -21,7 +21,7 @@ cdef enum:
     BFLOAT16_ONE = 0x3F80  # bits of 1.0 in bfloat16
 
 
-cdef class MatmulFullyConnected(Operator):
+cdef class MatmulFullyConnected(Operator):  # by products of oneDNN
     """Three products, created for writing or adding at their first run; in bfloat16 a fourth, of
     ones and the output's gradient, computes the bias's gradient."""
 

@@ -22,14 +22,14 @@ from ...products import (
     library_cycles,
 )
 from .blas import BlasFullyConnected
-from .gemm import ProductFullyConnected, layer_products
+from .gemm import ProductFullyConnected, layer_product_descs
 from .onednn import MatmulFullyConnected
 
 # Cycles of the call of a oneDNN primitive; BLAS takes as many for 4096 multiply-adds.
 CALL_CYCLES, BLAS_CYCLES = 1024, 1024 / 4096  # of a oneDNN call; of a BLAS multiply-add
 
 
-class LayerDesc(NamedTuple):
+class LayerDesc(NamedTuple):  # sizes and dtypes that decide the algorithm
     """The sizes and dtypes of a layer that determine the choice of its algorithm."""
 
     product: ProductDesc  # data (rows, units) times the transposed weight (units, hidden)
@@ -45,7 +45,7 @@ def describe_layer(prop, in_shapes, in_types):
     dtype = in_types[0]
     if is_narrow(dtype) and not (dtype == "bfloat16" and onednn.takes_bfloat16()):
         dtype = "float32"  # between conversions
-    product = layer_products(rows, units, prop.num_hidden, dtype)["forward"]
+    product = layer_product_descs(rows, units, prop.num_hidden, dtype)["forward"]
     return LayerDesc(product, prop.activation, onednn.available())
 
 
@@ -96,7 +96,7 @@ def choices_by_pass(desc):
     uses our own kernels."""
     made = {"forward": ALGORITHMS.choose(desc)}
     if is_own_kernel(made["forward"]):
-        products = layer_products(*desc.sizes)
+        products = layer_product_descs(*desc.sizes)
         made.update((what, choose_own_loop(products[what])) for what in ("data", "weight"))
     return made
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cynet.operator.nn.fully_connected.gemm import layer_products
+from cynet.operator.nn.fully_connected.gemm import layer_product_descs
 
 import cynet as mx
 from cynet.kernels.conv import onednn
@@ -73,7 +73,7 @@ def test_all_algorithms(algorithm, rows, act_type, no_bias, req, monkeypatch):
     ],
 )
 def test_which_is_estimated_to_be_the_fastest(sizes, level, wanted):
-    product = layer_products(*sizes)["forward"]._replace(level=level)
+    product = layer_product_descs(*sizes)["forward"]._replace(level=level)
     assert select.ALGORITHMS.choose(select.LayerDesc(product, None, True)).name == wanted
     assert select.ALGORITHMS.choose(select.LayerDesc(product, None, False)).name == "blas"
     double = product._replace(dtype="float64")
