@@ -84,6 +84,7 @@ FLAG = np.array([True, False])  # neither true nor false
         (lambda: nn.Dense(1).register_op_hook({}), "a hook must be callable, got {}"),
         (lambda: block_of_symbols()(nested()), "nested too deep"),
         (lambda: nn.Dense(1)(nested()), "nested too deep"),
+        (lambda: nn.InstanceNorm()(mx.sym.var("x"), nested()), "nested too deep"),
         (lambda: gluon.utils.split_data(nd.zeros((0, 2)), 10**30), "num_slice must be 1 to 65536"),
         (lambda: trained().step(1, FLAG), "ignore_stale_grad must be True or False"),
         (lambda: trained().step(1, zero_grad=FLAG), "zero_grad must be True or False"),

@@ -64,10 +64,13 @@ def _flatten(value, arrays, where):
 def refuse_mixture(args, name):
     """Raise an error if both arrays of mx.nd and of mx.np are among nested arguments.
 
-    Raises ArgumentTypeError.
+    Raises ArgumentTypeError; ArgumentError for a list that holds itself.
     """
     faces = {}
-    _collect_array_classes(args, faces)
+    try:
+        _collect_array_classes(args, faces)
+    except RecursionError:
+        raise ArgumentError(f"{name}: the arguments are nested too deep") from None
     if len(faces) > 1:
         raise ArgumentTypeError(
             f"{name}: the arguments are arrays of {' and of '.join(faces)}; as_nd_ndarray() and "
