@@ -118,14 +118,14 @@ def test_permutation_importance_is_near_scikit_learns(rng):
     x = rng.normal(size=(300, 3))
     y = 3 * x[:, 0] + x[:, 1]
     model = linear.LinearRegression().fit(x, y)
-    wanted = inspection.permutation_importance(model, x, y, n_repeats=20, random_state=0)
-    found = permutation_importance(model.score, mx.nd.array(x), y, repeats=20)
+    wanted = inspection.permutation_importance(model, x, y, n_repeats=400, random_state=0)
+    found = permutation_importance(model.score, mx.nd.array(x), y, repeats=400)
     np.testing.assert_allclose(found.mean, wanted.importances_mean, rtol=0.05, atol=1e-3)
-    assert found.each.shape == (3, 20) and (found.std[:2] > 0).all()
-    again = permutation_importance(model.score, x.astype("float32"), y, repeats=20)
+    assert found.each.shape == (3, 400) and (found.std[:2] > 0).all()
+    again = permutation_importance(model.score, x.astype("float32"), y, repeats=400)
     np.testing.assert_array_equal(found.each, again.each)
     pixels = x.reshape(300, 3, 1)  # columns of more axes
-    of_pixels = permutation_importance(lambda x, y: model.score(x[..., 0], y), pixels, y, 20)
+    of_pixels = permutation_importance(lambda x, y: model.score(x[..., 0], y), pixels, y, 400)
     np.testing.assert_allclose(of_pixels.mean, found.mean, rtol=1e-5, atol=1e-7)
 
 
