@@ -452,7 +452,7 @@ NAMES_MAY_STAND = ("onnx", "operator/cuda", "operator/families.py")
 # What is called with the name of an operator to register or compute it: that tells nothing of it.
 CALLS = (
     r"\b((register_operator|get_operator|call_operator_first|OPERATORS\.get|function_of"
-    r"|_?call|_operator|_apply|_subgraph_node)\(|operator=)$"
+    r"|_?call(?:_op)?|_operator|_apply|_subgraph_node)\(|operator=)$"
 )
 
 

@@ -34,7 +34,7 @@ def explain_errors(messages, user_text, title):
         number = int(match[1] or match[2])
         quoted = lines[number - 1].strip() if 0 < number <= len(lines) else ""
         found.append(f"  line {number}: {match[3]}\n      {quoted}")
-    # the name as written in the source: of a kernel in the table, or of an argument
+    # Errors in a kernel of the table, or in its arguments, begin with its name instead of a line.
     around = r"^((?:kernel|arguments of) .*?)(?::\d+:\d+|\(\d+\)): error: (.*)$"
     for match in re.finditer(around, messages, re.M):
         if not any(each.startswith(f"  {match[1]}: ") for each in found):

@@ -176,7 +176,7 @@ class Node:  # a node of an ONNX file, as importers get it
         found = self._reader.quantized_weights.get(id(made.entries[0][0]))
         return None if found is None else found[1]
 
-    def symbols(self) -> Sequence[Symbol]:
+    def input_symbols(self) -> Sequence[Symbol]:
         """Return all inputs as Symbols."""
         return [self.symbol(i) for i in range(len(self.inputs)) if self.has_input(i)]
 

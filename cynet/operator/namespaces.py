@@ -46,7 +46,7 @@ def public_names(space: dict[str, Any]) -> list[str]:
 
 
 def guarded_names(space: dict[str, Any]) -> list[str]:
-    """`public_names` of a package, whose functions and classes are guarded from now on."""
+    """Return `public_names` of a package; wrap functions and classes so that errors name them."""
     names = public_names(space)
     for name in names:
         value = guarded(space[name], but=getattr(space[name], "_unguarded", ()))

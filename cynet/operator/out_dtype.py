@@ -76,13 +76,15 @@ class OutDType(OperatorProperty):  # base: a parameter sets the output's dtype
         self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
     ) -> Operator:
         if not self._changes_dtype(in_types):
-            return self.create_uncast(ctx, in_shapes, in_types)
+            return self.create_without_cast(ctx, in_shapes, in_types)
         from .half import with_conversions
 
         kind = self.compute_dtype(in_types[0], self.requested())
-        operator = self.create_uncast(ctx, in_shapes, [kind, *in_types[1:]])
+        operator = self.create_without_cast(ctx, in_shapes, [kind, *in_types[1:]])
         return with_conversions(operator, self.converted, kind)
 
-    def create_uncast(self, ctx: Context, in_shapes: list[Shape], in_types: list[str]) -> Operator:
+    def create_without_cast(
+        self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
+    ) -> Operator:
         """Create the operator whose output has the data's dtype."""
         raise ArgumentError(f"operator {self.op_name} has no implementation on {ctx}")

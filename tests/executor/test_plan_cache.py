@@ -92,21 +92,21 @@ def test_the_last_plan_of_each_cache_stays(alone):
 def test_the_limit_is_that_of_all_caches(alone):
     first, second = PlanCache(), PlanCache()
     for i in range(3):
-        first.put(i, plan(), 1.0)
-        second.put(i, plan(), 1.0)
+        first.add_plan(i, plan(), 1.0)
+        second.add_plan(i, plan(), 1.0)
     assert first.nbytes + second.nbytes <= MIB
     del first
     for i in range(3):
-        second.put(i, plan(), 1.0)
+        second.add_plan(i, plan(), 1.0)
     assert len(second) >= 3
 
 
 def test_parts_of_a_plan_count_with_it(alone):
     outer, inner = PlanCache(), PlanCache(apart=False)
-    inner.put("part", plan(3), 1.0)
+    inner.add_plan("part", plan(3), 1.0)
     assert "part" in inner
-    outer.put("owner", inner, 1.0)
-    outer.put("next", plan(), 1.0)
+    outer.add_plan("owner", inner, 1.0)
+    outer.add_plan("next", plan(), 1.0)
     assert kept(outer) == ["next"]
 
 
@@ -115,16 +115,16 @@ def test_what_plans_share_counts_once_and_goes_with_the_last(alone, monkeypatch)
     weights, others = Shared(0.5), Shared(0.4)
     monkeypatch.setattr(plan_cache, "cached_bytes", lambda: weights.nbytes + others.nbytes)
     for i in range(4):
-        first.put(i, plan(0.1, [weights]), 1.0)
-    second.put("a", plan(0.05, [weights, weights]), 1.0)
+        first.add_plan(i, plan(0.1, [weights]), 1.0)
+    second.add_plan("a", plan(0.05, [weights, weights]), 1.0)
     assert kept(first) == [0, 1, 2, 3]  # 0.95 MiB in all
     assert first.cached_results == [weights] * 4 and second.cached_results == [weights]
-    second.put("b", plan(0.05, [others]), 1.0)  # 1.4: four plans are not enough to go
+    second.add_plan("b", plan(0.05, [others]), 1.0)  # 1.4: four plans are not enough to go
     assert kept(second) == ["b"] and kept(first) == [3]
-    first.put(4, plan(0.05, [others]), 1.0)  # now the weights have no user
+    first.add_plan(4, plan(0.05, [others]), 1.0)  # now the weights have no user
     assert kept(second) == ["b"] and kept(first) == [4]
     for i in range(5, 11):
-        first.put(i, plan(0.05, [others]), 1.0)
+        first.add_plan(i, plan(0.05, [others]), 1.0)
     assert kept(second) == ["b"] and kept(first) == list(range(4, 11))
 
 

@@ -169,7 +169,7 @@ def test_figures_votes_and_states_of_ranks(monkeypatch, tmp_path):
         assert ranks.sum_over_ranks(rank + 1) == 6
         assert ranks.gather_bytes(b"x" * rank) == [b"", b"x", b"xx"]
         for votes in ((True,) * 3, (True, False, True)):
-            assert bool(ranks.vote(votes[rank])()) is all(votes)
+            assert bool(ranks.vote_on_next_batch(votes[rank])()) is all(votes)
         metric = mx.metric.create(["acc", "mse"])
         for _ in range(rank + 1):
             metric.metrics[0].update([nd.array([1, 1])], [nd.array([[0, 1], [1, 0]])])

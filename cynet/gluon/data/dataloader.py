@@ -180,7 +180,7 @@ class DataLoader(ReprMixin):
         self._epoch = 0
         self._waiting: _EpochIterator | None  # the prefetched next epoch
         self.clean()
-        self._position: dict[str, Any] | None = None  # set after the last batch
+        self._position: dict[str, Any] | None = None  # the state behind the epoch's last batch
         self._resume: dict[str, Any] | None = None
 
     def __getstate__(self):

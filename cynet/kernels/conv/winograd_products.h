@@ -84,7 +84,8 @@ inline void product_of_tiles(int64_t tiles, const float* v, const float* u, int6
   run(v, u, channels, s);
 }
 
-// Computes s for `tiles` tiles and the filter blocks b .. last, at most plan.chunk of them.
+// Multiplies transformed tiles v by transformed filters u, blocks b to last (at most plan.chunk of
+// them), to the sums s.
 template <int P, int N>
 inline void sum_products(const ForwardPlan& plan, const float* v, const float* u, int64_t channels,
                          int64_t tiles, int64_t b, int64_t last, float* s) {

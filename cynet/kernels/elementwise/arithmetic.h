@@ -39,7 +39,7 @@ struct ArithmeticStep {
   const char* at;      // the operand
   const char* number;  // constant factor of the form SCALED
 };
-enum { MOST_STEPS = 64 };  // maximum number of steps of a loop
+enum { MOST_STEPS = 64 };  // most operations that one joined loop may do
 
 }  // namespace cynet
 
@@ -213,7 +213,8 @@ class ArithmeticJoiner {
     return found;
   }
 
-  // True if a line from k on reads that register from memory. Line k does not if it `has` it.
+  // True if a line from line k on reads `value` from memory; line k does not if it `has` it in a
+  // register.
   bool is_register_read(const FusedOperand& value, int k, bool has) const {
     for (int j = k; j < count; ++j) {
       for (int i = 0; i < loops[j].reads && !(has && j == k); ++i)

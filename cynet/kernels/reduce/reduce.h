@@ -166,7 +166,8 @@ struct PrefetchedRows {  // rows to prefetch
 #define CYNET_UP_TO_AVX2(...) CYNET_AT_LEVELS(__VA_ARGS__)
 #endif
 
-// The loops of a level; loops of integers and narrow floats are bound by memory or conversions.
+// The loop for a level of CPU, of AVX2 at most for integers and narrow floats: their speed is that
+// of memory or of conversions.
 template <typename T, class R>
 auto find_row_loop(int level) {
   typedef typename R::acc (*Loop)(const T* x, int64_t n);

@@ -1,5 +1,5 @@
-"""Gradients of linear algebra in terms of operators: the functions ``(p, F, g, x, y)`` of `Formula`
-in `second_order` of its classes."""
+"""Gradients of linear algebra in terms of operators, for gradients of gradients: functions of
+parameters p, operators F, output gradients g, inputs x and outputs y."""
 
 
 def _transpose_matrices(F, a):

@@ -107,7 +107,7 @@ class SoftmaxProperty(OutDType, KernelProperty, operator="softmax"):
             return []
         return super().backward_inplace_option(out_grad, in_data, out_data, in_grad)
 
-    def create_uncast(self, ctx, in_shapes, in_types):
+    def create_without_cast(self, ctx, in_shapes, in_types):
         if self.use_length and in_types[1] not in ("int32", "int64"):
             raise ArgumentTypeError(
                 f"operator {self.op_name}: length is {in_types[1]}, expected int32 or int64"

@@ -91,7 +91,7 @@ def diagonal_indices(lookup, x, p):
     return lookup("np.array")(onp.stack([onp.arange(x[0].shape[0])] * x[0].ndim), dtype="int64")
 
 
-def _split_outputs(lookup, x, p, axis):
+def _call_split(lookup, x, p, axis):
     if p.get("sections"):
         return lookup("np.split")(x[0], p["sections"], axis)
     return lookup("np.split")(x[0], list(p["indices"])[1:], axis)
@@ -99,17 +99,17 @@ def _split_outputs(lookup, x, p, axis):
 
 def split(lookup, x, p):
     """``np.split``."""
-    return _split_outputs(lookup, x, p, p.get("axis", 0))
+    return _call_split(lookup, x, p, p.get("axis", 0))
 
 
 def split_1(lookup, x, p):
     """``np.hsplit``."""
-    return _split_outputs(lookup, x, p, 1 if x[0].ndim > 1 else 0)
+    return _call_split(lookup, x, p, 1 if x[0].ndim > 1 else 0)
 
 
 def split_2(lookup, x, p):
     """``np.dsplit``."""
-    return _split_outputs(lookup, x, p, 2)
+    return _call_split(lookup, x, p, 2)
 
 
 def differences(lookup, x, p):

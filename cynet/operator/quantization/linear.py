@@ -14,7 +14,7 @@ _ZERO_FIELD = Int(0, doc="The integer that stands for 0.", low=-128, high=255)
 
 
 class LinearHooks(AnyOrderHooks):  # graph hooks: one loop, bytes <-> floats
-    """Graph hooks: the operator is one loop between bytes and floats."""
+    """Graph hooks: a plan runs the operator as one loop that converts bytes to floats, or back."""
 
     def forward_loops(self, prop, in_data, out_data):
         family = "bytes_of_floats" if prop.to_bytes else "floats_of_bytes"

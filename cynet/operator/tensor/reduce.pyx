@@ -193,7 +193,7 @@ class NormProperty(OutDType, ReduceProperty, operator="norm"):
         self.gradient = "sign_grad" if self.ord == 1 else "norm_grad"
         self.reduction = "norm1" if self.ord == 1 else "norm2"
 
-    def create_uncast(self, ctx, in_shapes, in_types):
+    def create_without_cast(self, ctx, in_shapes, in_types):
         return ReduceProperty.create_operator(self, ctx, in_shapes, in_types)
 
 

@@ -47,7 +47,7 @@ class CumSumProperty(OutDType, KernelProperty, operator="_np_cumsum", aliases=("
     def compute_dtype(self, data, out):
         return out
 
-    def create_uncast(self, ctx, in_shapes, in_types):
+    def create_without_cast(self, ctx, in_shapes, in_types):
         if in_types[0] == "bool":
             raise ArgumentError(
                 f"operator {self.op_name}: an array of bool cannot be summed as bool; say in which "

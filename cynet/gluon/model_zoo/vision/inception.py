@@ -27,7 +27,7 @@ def _conv_norm_relu(channels, kernel=1, stride=1, padding=0):
     return out
 
 
-def _make_branch(*convolutions, pool=None):
+def _build_branch(*convolutions, pool=None):
     """Return a `pool`, then convolutions, each given as arguments of `_conv_norm_relu`."""
     out = nn.HybridSequential(prefix="")
     if pool == "avg":
@@ -49,7 +49,7 @@ def _inception_block(prefix, *branches):
 
 
 def _branch_maker(*convolutions, pool=None):
-    return lambda: _make_branch(*convolutions, pool=pool)
+    return lambda: _build_branch(*convolutions, pool=pool)
 
 
 def _inception_a(pool_channels, prefix):
@@ -104,7 +104,7 @@ def _fork_branch_maker(*convolutions):
 
     def make_branches():
         out = nn.HybridSequential(prefix="")
-        out.add(_make_branch(*convolutions))
+        out.add(_build_branch(*convolutions))
         out.add(
             _inception_block(
                 "", _branch_maker((384, (1, 3), 1, (0, 1))), _branch_maker((384, (3, 1), 1, (1, 0)))
