@@ -5,7 +5,7 @@ Promises:
   more, then raises MemoryError with the pool's figures. The next smaller request succeeds.
 - `free` gives the block back to its pool at once. Whoever frees memory the engine may still use
   does so from `_engine.delete_variable`'s on_delete.
-- All functions are thread-safe; the pool's lock is never held while the GIL is asked for.
+- All functions are thread-safe; the pool's lock is never held while the GIL is requested.
 - A device backend supplies four methods (`raw_alloc, raw_free, memory_info, synchronize`);
   everything else is here. The CPU's are native.
 """

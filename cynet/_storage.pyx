@@ -475,7 +475,7 @@ def stats(ctx):
     Returns
     -------
     dict
-        ``used_bytes`` in use (a little more than was requested), ``cached_bytes`` kept for reuse,
+        ``used_bytes`` in use (a little more than was requested), ``cached_bytes`` free for reuse,
         ``peak_bytes`` in use at once, ``hits`` of the cache, ``misses`` that went to the device.
 
     Raises

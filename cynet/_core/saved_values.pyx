@@ -48,7 +48,7 @@ def write_unrecorded(NDArrayBase array not None, value):
     backward.
 
     For writes that are no part of what is differentiated (`Parameter.set_data`). The old values
-    are kept while anything is recorded that backward has not let go of.
+    are stored while anything is recorded that backward has not let go of.
     """
     cdef NDArrayBase view
     drop_unused_copies()

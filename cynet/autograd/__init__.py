@@ -15,7 +15,7 @@ recorded; ``backward()`` of a result fills the gradients.
 from ..operator.namespaces import public_names as _public_names
 from .function import *
 from .graph import *
-from .heads import *
+from .gradients import *
 from .mapping import *
 from .scopes import *
 from .transforms import *

@@ -110,7 +110,7 @@ def overwrite(path: Any, private: bool = False) -> Iterator[Any]:
     """Open a new file for writing, which replaces the file at `path` when the block ends.
 
     When the block raises, `path` stays as it was. A link stays one: what it points to is replaced.
-    Permissions and, where that is allowed, the owner of the old file are kept. Pipes and character
+    Permissions and, where that is allowed, the owner of the old file stay. Pipes and character
     devices are written to; folders, sockets and disks are refused.
 
     private: The file belongs to this user, who alone can read and write it, whatever it was before.

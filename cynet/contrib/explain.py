@@ -156,7 +156,7 @@ def integrated_gradients(
 def grad_cam(net: Block, x: ArrayLike, layer: Block, target: Any = None) -> NDArray:
     """Find the regions of an image that support a class (Grad-CAM).
 
-    Each map is weighted by the mean of its gradient; of the sum, what is above 0 is kept.
+    Each map is weighted by the mean of its gradient; of the sum, what is above 0 remains.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class Columns(SettingsRepr):
         `transform` gives one array, in which each category has a column of 0 and 1 (none for 0). If
         False it gives a pair: the numbers, and the codes of categories for ``nn.Embedding``.
     most : int
-        Categories of a column, at most: the most frequent ones are kept.
+        Categories of a column, at most: the most frequent ones.
 
     Raises
     ------

@@ -34,7 +34,7 @@ def as_three_ints(name, what, value):
 def check_launch_limits(name, grid, block, shared, threads_limit=None, limits=None):
     """Refuse a launch that no device accepts; returns (grid, block) as three ints each.
 
-    Raises ArgumentError or ArgumentTypeError: the message names the kernel, what was asked for and
+    Raises ArgumentError or ArgumentTypeError: the message names the kernel, what was requested and
     the limit.
     """
     limits = limits or _UNKNOWN_LIMITS

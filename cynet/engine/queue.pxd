@@ -8,7 +8,7 @@ from .records cimport UnlockActions, Engine, Failure, Operator, Pool, Run, Var, 
 
 cdef Var* make_var(Engine* e) noexcept nogil
 cdef Run* make_run(Engine* e, int n_links) noexcept nogil
-# Free the memory that is kept for new runs and variables.
+# Free the memory that is reserved for new runs and variables.
 cdef void free_recycled_blocks(Engine* e) noexcept nogil
 # Reset the state that a parent process left in `var` before a fork.
 cdef void reset_after_fork(Engine* e, Var* var) noexcept nogil

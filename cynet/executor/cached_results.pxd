@@ -10,7 +10,7 @@ and no reader sees a partial result.
 from .._ndarray cimport NDArrayBase
 from .tables cimport CachedState
 
-cdef class CachedResult:  # the kept result of cached steps
+cdef class CachedResult:  # the stored result of cached steps
     cdef CachedState* state
     cdef readonly NDArrayBase array   # the memory
     cdef readonly list sources        # NDArrays that the result is computed from

@@ -24,7 +24,7 @@ def cached_bytes():
     return _cached_bytes
 
 
-cdef class CachedResult:  # the kept result of cached steps
+cdef class CachedResult:  # the stored result of cached steps
     """The result of cached steps: its memory, and the versions of the sources.
 
     value (Value): Its shape, dtype and context.

@@ -63,7 +63,7 @@ class Executor(PostponedPlan, Monitoring):  # a symbol bound to arrays
     ----------
     arg_arrays, grad_arrays, aux_arrays : list of NDArray
         Arrays in the order of ``list_arguments`` and ``list_auxiliary_states``; None where no
-        gradient is kept.
+        gradient is stored.
     arg_dict, grad_dict, aux_dict, output_dict : dict of str to NDArray
         The same arrays, and the outputs, by name.
     outputs : list of NDArray

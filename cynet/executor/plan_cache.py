@@ -117,7 +117,7 @@ class PlanCache:
     def add_plan(self, key: Any, plan: Any, seconds: float) -> Any:
         """Add a plan that took `seconds` to build.
 
-        Returns object: the plan that is kept: another one where a thread was faster.
+        Returns object: the plan that is stored: another one where a thread was faster.
         """
         with _lock:
             known = self.get(key)
@@ -145,7 +145,7 @@ def _cached_results_of(plan: Any) -> set[Any]:
 
 
 def _evict_plans() -> Sequence[_CachedPlan]:
-    """Drop plans of the lowest rank until the limit is kept; returns the dropped ones."""
+    """Drop plans of the lowest rank until the limit holds; returns the dropped ones."""
     global _cache_age
     caches = list(_caches)
     total, maximum = sum(cache.nbytes for cache in caches), cache_limit_bytes()

@@ -26,7 +26,7 @@ h2r_weight_initializer : Initializer or str, optional
 input_dim : int
     Number of rows: indices are below it.
 lazy : bool
-    Call `fn` each time that a sample is asked for; False calls it for all samples at once.
+    Call `fn` each time that a sample is read; False calls it for all samples at once.
 mode : str
     Which values are better: ``'min'``, ``'max'``, or ``'auto'``, which decides by the metric's
     name.

@@ -10,7 +10,7 @@ cdef class Value:  # a tensor of a graph: shape, dtype, kind, place in memory
     ctx: Context
     kind (str): ``arg``, ``aux``, ``grad``, ``head`` (a head gradient) and ``output`` live in arrays
         the user sees; ``temp`` lives in the executor's arena, where the memory pass puts it;
-        ``const`` is computed once, when the executor is bound; ``kept`` when what it is computed
+        ``const`` is computed once, when the executor is bound; ``cached`` when what it is computed
         from was written; ``saved`` is a temporary of a body, of which each run has its own until it
         goes back (`plan_memory`).
     root (Value): Whose memory this one is: itself, or the value it is a view of or computed in

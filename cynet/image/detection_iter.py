@@ -74,7 +74,7 @@ class ImageDetIter(ImageIter):
     array([[ 1. ,  0. ,  0. ,  0.5,  0.5],
            [-1. , -1. , -1. , -1. , -1. ]], dtype=float32)
 
-    Room for more boxes, in both of two iterators:
+    Capacity for more boxes, in both of two iterators:
 
     >>> images.reshape(label_shape=(4, 5))
     >>> other = mx.image.ImageDetIter(2, (3, 16, 16), path_imgrec="boxes.rec")

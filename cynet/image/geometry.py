@@ -277,7 +277,7 @@ def scale_down(src_size: Sequence[int], size: Sequence[int]) -> tuple[int, int]:
     src_size : tuple of int
         Width and height of the image.
     size : tuple of int
-        Width and height of the crop that is asked for.
+        Requested width and height of the crop.
 
     Examples
     --------

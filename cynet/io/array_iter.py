@@ -32,7 +32,7 @@ class NDArrayIter(DataIter):
     """Iterates over batches of arrays in memory.
 
     A batch of consecutive rows is a view and copies nothing; with `shuffle` the rows of a batch are
-    gathered when the batch is asked for.
+    gathered when the batch is read.
 
     Parameters
     ----------

@@ -204,7 +204,7 @@ def to_numpy(array: Any) -> NumpyArray:
 class EvalMetric(Guarded, SettingsRepr):
     """Base of metrics: a running mean over labels and predictions.
 
-    One thread at a time uses a metric (docs/guide/threads.md). Two means are kept: the *local* one
+    One thread at a time uses a metric (docs/guide/threads.md). There are two means: the *local* one
     since ``reset_local``, which Speedometer restarts, and the *global* one since ``reset``. A
     subclass defines ``update(labels, preds)``, most easily through ``self._add(sum, count)``.
 

@@ -20,7 +20,7 @@ from ..module.module import Module
 from ..module.slicing import _check_arguments
 from ..symbol import Symbol
 from .feeding import LimitedIter, batches_rounded_up, count_batches_from_1, is_label, make_iterator
-from .predicting import BoundPredictor
+from .predicting import CachedPredictor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -302,7 +302,7 @@ class FeedForward:
             last = self._predictors.pop()
             if last.is_bound_for(input_key):
                 return last
-        return BoundPredictor(input_key)
+        return CachedPredictor(input_key)
 
     def _return_predictor(self, predictor):
         if not self._predictors:

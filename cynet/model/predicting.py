@@ -1,11 +1,11 @@
-"""BoundPredictor: the bound Module that FeedForward reuses between predictions."""
+"""CachedPredictor: the bound Module that FeedForward reuses between predictions."""
 
 from .. import ndarray as nd
 from .._core.saved_values import version_stamp
 from ..module.module import Module
 
 
-class BoundPredictor:
+class CachedPredictor:
     """A Module bound for one form of input, with a stamp of the parameters it has.
 
     Parameters

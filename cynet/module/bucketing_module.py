@@ -459,7 +459,7 @@ compression_params, shard_states
         Raises
         ------
         CynetError
-            The parameters have no values yet, or there is no optimizer whose states were asked for.
+            The parameters have no values yet, or no optimizer has states to write.
 
         Examples
         --------

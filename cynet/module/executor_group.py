@@ -25,7 +25,7 @@ _FORWARD_SPAN, _BACKWARD_SPAN = Span("forward", "training"), Span("backward", "t
 _STEP_SPAN, _METRIC_SPAN = Span("step", "training"), Span("metric", "training")
 
 
-class BoundShapes:  # executors bound for input shapes, in a PlanCache
+class ShapeExecutors:  # executors bound for input shapes, in a PlanCache
     """Executors bound for certain input shapes, as an entry of a PlanCache.
 
     They and the arrays of their inputs take `nbytes`; `cached_results` are what they share.
@@ -67,7 +67,7 @@ class DataParallelExecutorGroup:
     group2ctxs (dict or list of dict, optional): Contexts of context groups, for each device.
     wanted_labels (list of str): Arguments without which there is no training; those that
         `label_shapes` lacks keep a shape that fits the data.
-    apart (bool): As for a PlanCache: whether its executors are kept one by one.
+    apart (bool): As for a PlanCache: whether its executors are entries of their own.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class DataParallelExecutorGroup:
         label_shapes = label_shapes and _data_descriptions("label_shapes", label_shapes)
         self.grad_req = self._grad_requests(grad_req, [desc[0] for desc in data_shapes])
         self.execs = None
-        self._bound_shapes = PlanCache(apart)  # BoundShapes by input shapes
+        self._bound_shapes = PlanCache(apart)  # ShapeExecutors by input shapes
         self._monitor = None
         self._has_labels = self._has_grads = False
         self._pad = None  # padding of the last copied batch
@@ -178,7 +178,7 @@ class DataParallelExecutorGroup:
             else:
                 types = {desc.name: desc.dtype for desc in [*data_shapes, *labels]}
                 execs = [self._bind_executor(i, types, each) for i, each in enumerate(shapes)]
-            entry = BoundShapes(execs, [desc.name for desc in (*data_shapes, *labels)])
+            entry = ShapeExecutors(execs, [desc.name for desc in (*data_shapes, *labels)])
             entry = self._bound_shapes.add_plan(key, entry, time.perf_counter() - since)
         execs = entry.execs
         if execs is not self.execs:
@@ -224,7 +224,7 @@ class DataParallelExecutorGroup:
             self.shared_group = outer
         self._bound_shapes.clear()
         key = self._shapes_key(self.data_shapes, self.label_shapes)
-        entry = BoundShapes(self.execs, [*self.data_names, *self.bound_labels])
+        entry = ShapeExecutors(self.execs, [*self.data_names, *self.bound_labels])
         self._bound_shapes.add_plan(key, entry, time.perf_counter() - since)
         self._has_grads = False
         self._collect_arrays()

@@ -112,7 +112,7 @@ class Resume:  # saves and loads the file that ``fit`` resumes from
         """Restore the state of training from the file; return where to continue.
 
         Returns int or None: the next epoch; None where there is no file. Returns list of str: what
-        goes on otherwise than it was begun, because it is asked for now.
+        goes on otherwise than it was begun, because the call says so.
         """
         updater = module._updater_with_states(_CALLER)
         wanted = updater.optimizer
@@ -222,11 +222,11 @@ def apply_settings(path, old, optimizer, now, wanted):
     path : str
         The file, for messages.
     old : dict or None
-        What was asked for when the file was begun; None: the file is too old to say it.
+        The settings with which the file was begun; None: the file is too old to say it.
     optimizer : Optimizer
         That of the file, which goes on.
     now : dict
-        What is asked for.
+        The settings of this call.
     wanted : Optimizer
         The one that was made for it.
 

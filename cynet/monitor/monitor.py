@@ -84,7 +84,7 @@ class Monitor:
     def stat_helper(self, name: str, array: NDArray) -> None:
         r"""Record a value; called by executors.
 
-        It is kept as its statistic, if a collection is due and its name matches the pattern.
+        Its statistic is stored, if a collection is due and its name matches the pattern.
 
         Parameters
         ----------

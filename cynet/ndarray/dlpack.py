@@ -39,7 +39,7 @@ def from_numpy(
     Raises
     ------
     ArgumentError
-        When `zero_copy` is asked for an array that is not C-contiguous.
+        When `zero_copy` is True and an array is not C-contiguous.
     ArgumentTypeError
         When `ndarray` is not a NumPy array, or `array_cls` another class.
 

@@ -197,7 +197,7 @@ argmax, argmin = _arg_extremum_function("argmax"), _arg_extremum_function("argmi
 
 
 def drop_axes(a, axis):
-    """An array without the axes that a reduction kept."""
+    """An array without the axes of length 1 that a reduction left."""
     from .shapes import reshape_view
 
     axes = axes_of(axis, a.ndim, "mean")

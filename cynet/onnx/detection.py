@@ -61,7 +61,7 @@ def box_decode(g: Graph, c: OpNode) -> str:
 
 @exports(BoxNmsProperty)
 def box_nms(g: Graph, c: OpNode) -> str:
-    """Write TopK of the rows, NonMaxSuppression of each class, and a selection of the kept rows."""
+    """Write TopK of the rows, NonMaxSuppression of each class, and select the rows that remain."""
     p, shape, dtype = c.prop, c.shapes[0], c.dtypes[0]
     n, width = shape[-2:]
     if p.topk == 0:

@@ -67,7 +67,7 @@ def make_namespace(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` for a module of operators, which becomes a Namespace.
 
-    module_name: The module; functions are kept there once made, but for those of users, whose names
+    module_name: The module; functions are set there once made, but for those of users, whose names
         may be registered again.
     prefix: What the operators' names start with: ``"_linalg_"`` shows ``_linalg_gemm2`` as
         ``gemm2``.

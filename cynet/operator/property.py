@@ -114,7 +114,7 @@ class OperatorProperty(Registered):
     honours_req : bool
         True: backward does with each gradient what its request says: nothing (there is no array
         then), write or add. False for operators that users write in Python, unless they say
-        otherwise: backward gets an array for every input and is asked to write each.
+        otherwise: backward gets an array for every input and must write each.
     output_names : tuple of str
         Names of the outputs, hidden ones last.
     backward_reads : tuple of str
@@ -349,8 +349,8 @@ class OperatorProperty(Registered):
         Examples
         --------
         >>> from cynet.operator import get_operator
-        >>> asked = get_operator("Dropout").prop(p=0.5).forward_resource([(2, 3)])
-        >>> asked == [mx.operator.ResourceRequest.random]
+        >>> requests = get_operator("Dropout").prop(p=0.5).forward_resource([(2, 3)])
+        >>> requests == [mx.operator.ResourceRequest.random]
         True
         """
         return []

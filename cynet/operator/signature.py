@@ -64,7 +64,7 @@ class OpSignature(NamedTuple):  # names of an operator's inputs and parameters
 def describe(entry: OpEntry) -> OpSignature:
     """Return the OpSignature of an OpEntry.
 
-    The names are asked from a property with every parameter at its default. Where parameters add
+    The names are those of a property with every parameter at its default. Where parameters add
     inputs, the class attribute ``inputs_doc`` (argument name to sentence) lists them all, in order.
     """
     prop = entry.prop

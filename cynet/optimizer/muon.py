@@ -45,7 +45,7 @@ class Muon(Optimizer):
     learning_rate : float
         Step size; ignored if there is an `lr_scheduler`.
     momentum : float
-        Share of the momentum that is kept.
+        Share of the momentum that remains.
     nesterov : bool
         Look ahead by one step of momentum.
     ns_steps : int

@@ -40,7 +40,7 @@ def pack_states(states, optimizer=None, pair=None):
     """Return a states file as byte chunks; states: dict of key to None, NDArray, nested tuples.
 
     states: dict
-    optimizer (Optimizer, optional): Whose settings and counts are kept, too.
+    optimizer (Optimizer, optional): Whose settings and counts are written, too.
     pair (dict, optional): ``params`` and ``saved`` of the header.
     """
     arrays = []

@@ -65,7 +65,7 @@ def set_config(**kwargs: Any) -> None:
     dump_period : float
         Seconds between two writes of the file.
     aggregate_stats : bool
-        Part of MXNet's signature; sums for `dumps` are always kept.
+        Part of MXNet's signature; sums for `dumps` are always computed.
     profile_process : str
         Only ``'worker'``; there are no servers.
     max_events : int

@@ -152,7 +152,7 @@ class Application:
         Parameters
         ----------
         timeout : float, optional
-            Seconds to wait for the answers of those who have asked, at most.
+            Seconds to wait for the answers to requests under way, at most.
 
         Examples
         --------

@@ -269,7 +269,7 @@ struct CynetArena {  // allocator of blocks in mapped pages
     Block* b = spare;
     for (int i = 0; i < 4; ++i, b = b->next) {
       if (b) continue;
-      b = (Block*)std::calloc(64, sizeof(Block));  // kept for ever
+      b = (Block*)std::calloc(64, sizeof(Block));  // never freed
       if (!b) return false;
       for (int j = 0; j < 63; ++j) b[j].next = b + j + 1;
       b[63].next = spare;

@@ -60,7 +60,7 @@ def parsable_text(field, value, where):
 def attribute_text(where, key, value, numbers=False):
     """`value` of attribute `key` as a node stores it, or an error that names `where`.
 
-    An initializer is kept as the text that makes it again; a number only if asked for.
+    An initializer is stored as the text that makes it again; a number only on request.
     """
     if not isinstance(key, str):
         raise ArgumentTypeError(f"{where}: attribute names must be str, got {shown(key)}")

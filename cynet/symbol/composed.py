@@ -227,8 +227,8 @@ def where(
     Examples
     --------
     >>> x = mx.sym.Variable("x")
-    >>> kept = mx.sym.where(x > 0, x, 0)
-    >>> kept.eval(x=mx.nd.array([1, -2, 3]))[0].asnumpy()
+    >>> positive = mx.sym.where(x > 0, x, 0)
+    >>> positive.eval(x=mx.nd.array([1, -2, 3]))[0].asnumpy()
     array([1., 0., 3.], dtype=float32)
     """
     x, y = where_operands(lambda operator: partial(_apply, operator), condition, x, y)

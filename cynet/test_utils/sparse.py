@@ -44,7 +44,7 @@ def rand_sparse_ndarray(
     stype : str
         ``'csr'`` or ``'row_sparse'``.
     density : float, optional
-        Share of elements (csr) or rows (row_sparse) that are kept, about; random by default.
+        Share of elements (csr) or rows (row_sparse) that are not zero, about; random by default.
     dtype : numpy dtype, optional
         float32 by default.
     distribution : str, optional

@@ -30,7 +30,7 @@ class Drawing:
     name : str
         Name of the file without its extension.
     format : str
-        Format that was asked for; only SVG is written.
+        Requested format; only SVG is written.
 
     Examples
     --------

@@ -353,7 +353,7 @@ class GloVe(_PretrainedEmbedding):
     init_unknown_vec : callable
         ``f(shape=n)`` returns the vector of unknown tokens, unless the file has one.
     vocabulary : Vocabulary, optional
-        Vocabulary whose tokens are kept; all by default.
+        Vocabulary whose tokens are read; all by default.
     **kwargs
         Arguments of `mx.contrib.text.vocab.Vocabulary`.
 

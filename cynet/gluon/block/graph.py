@@ -170,7 +170,7 @@ class _GraphConstant:  # an array that a graph reads, on each context
         return found
 
 
-class BoundGraph:  # a traced graph that can run: with its CachedOp
+class RunnableGraph:  # a traced graph that can run: with its CachedOp
     """A Graph with the CachedOp that runs it, and the sources of the CachedOp's inputs.
 
     block: HybridBlock

@@ -11,7 +11,7 @@ from ...ndarray import NDArray
 from ...ndarray._tape import get_state
 from ..tracing import change_count, operator_hook
 from .children import block_fingerprint, has_hooks, has_own_forward
-from .graph import BoundGraph, trace_without_random_draws
+from .graph import RunnableGraph, trace_without_random_draws
 from .structure import DictFormat, flatten, hashable_format, refuse_mixture
 
 _SPARSE_GRAD_REASON = (  # why a Block has no graph
@@ -39,10 +39,10 @@ class GraphCache:  # the graphs of a hybridized Block
         self.runs_forward = has_own_forward(block)
         self._fixed = graph
         self._finish_deferred_inits = block._finish_deferred_inits
-        self._plans = {}  # (format of arguments, mode) -> BoundGraphs for several shapes
+        self._plans = {}  # (format of arguments, mode) -> RunnableGraphs for several shapes
         self._plan_by_signature = {}  # (format, mode, shapes, dtypes) -> one of `_plans`
-        self._exact_plans = PlanCache()  # signature -> BoundGraph for it alone
-        self._arenas = {}  # idle memory arenas of all BoundGraphs
+        self._exact_plans = PlanCache()  # signature -> RunnableGraph for it alone
+        self._arenas = {}  # idle memory arenas of all RunnableGraphs
         self._last = None  # the last traced graph, which export writes
         self._changes = -1
         self._no_deferred_at = -1  # change count at which no parameter was deferred
@@ -68,7 +68,7 @@ class GraphCache:  # the graphs of a hybridized Block
         return "hybridize it and call it once"
 
     def graph_for_call(self, args, kwargs):
-        """Return (BoundGraph, arrays) for a call, else (`run_without_graph`, (args, kwargs))."""
+        """Return (RunnableGraph, arrays) for a call, else (`run_without_graph`, (args, kwargs))."""
         if self._changes != change_count[0]:
             self._drop_outdated_graphs()
         if self._untraceable_reason is not None:
@@ -97,7 +97,7 @@ class GraphCache:  # the graphs of a hybridized Block
         plan = self._plan_by_signature.get(signature) or self._exact_plans.get(signature)
         if plan is None:
             self._init_deferred_params(args, kwargs)
-            plan = self._make_bound_graph(key, signature, arrays, fmt)
+            plan = self._make_runnable_graph(key, signature, arrays, fmt)
             if plan is None:
                 return self.run_without_graph, (args, kwargs)
         return plan, arrays
@@ -127,8 +127,8 @@ class GraphCache:  # the graphs of a hybridized Block
     def _all_params(self):
         return self._block.collect_params().values()
 
-    def _make_bound_graph(self, key, signature, arrays, fmt):
-        """Return a BoundGraph for a new signature; None if the Block cannot be traced and runs
+    def _make_runnable_graph(self, key, signature, arrays, fmt):
+        """Return a RunnableGraph for a new signature; None if the Block cannot be traced and runs
         operator by operator."""
         plans = self._plans.setdefault(key, [])
         plan = next((each for each in plans if each.accepts_arrays(arrays)), None)
@@ -138,7 +138,7 @@ class GraphCache:  # the graphs of a hybridized Block
             graph = self._fixed or self._trace_graph(arrays, fmt)
             if graph is None:
                 return None
-            plan = BoundGraph(self._block, graph, self._arenas, arrays)
+            plan = RunnableGraph(self._block, graph, self._arenas, arrays)
             self._last = graph
             vars(self._block)["_formats"] = fmt, graph.out_format
             if graph.reads_shapes and not plan.has_uninitialized_params():

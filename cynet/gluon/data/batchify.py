@@ -44,7 +44,7 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
     """Make a batch of samples: stack arrays; treat each field of tuples and dicts separately.
 
     Tuples become a list, named tuples and dicts stay what they are, str stay a list. A list of
-    numbers is an array, a list of anything else is as a tuple. NumPy's dtype is kept; Python's ints
+    numbers is an array, a list of anything else is as a tuple. NumPy's dtype stays; Python's ints
     become int64, floats float64. The rows of csr matrices are those of one csr matrix.
 
     Parameters

@@ -36,8 +36,8 @@ def pack_weights(graph: Graph) -> Graph:
 
     graph: Forward steps only, after the layout and fuse passes.
 
-    Returns Graph: the same graph. A weight that a kept step makes, for this reader alone, is no
-    longer kept.
+    Returns Graph: the same graph. A weight that a cached step makes, for this reader alone, is no
+    longer stored.
     """
     readers, writer = graph.readers_and_writers()
     moved = graph.updated_states()

@@ -14,7 +14,7 @@ output and mask), no Python, no operator whose forward changes auxiliary states.
 those of the plan without recomputation, bit for bit.
 
 Attributes of nodes: ``force_mirroring='True'`` repeats a node, 'False' keeps its value; if some
-nodes have ``mirror_stage``, those are kept as checkpoints. Without CYNET_BACKWARD_DO_MIRROR only
+nodes have ``mirror_stage``, those are the checkpoints. Without CYNET_BACKWARD_DO_MIRROR only
 nodes with ``force_mirroring='True'`` are repeated.
 """
 

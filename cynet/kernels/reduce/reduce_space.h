@@ -7,7 +7,7 @@
 
 namespace cynet {
 
-struct ReduceSpace {  // kept and reduced axes
+struct ReduceSpace {  // axes that stay and reduced ones
   int n_preserved, n_reduced;
   int64_t preserved_size, reduced_size;  // elements of the output; elements that fold into each
   int64_t preserved[8], preserved_stride[8];  // strides in the input

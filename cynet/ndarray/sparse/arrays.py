@@ -48,7 +48,7 @@ def _refused_method(name):
 class BaseSparseNDArray(NDArray):
     """The base of CSRNDArray and RowSparseNDArray.
 
-    Only what is not zero is kept: values, and the numbers that say where they are.
+    Only what is not zero is stored: values, and the numbers that say where they are.
 
     Examples
     --------

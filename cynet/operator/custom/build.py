@@ -131,7 +131,7 @@ def extension(name: str, sources: Sequence[FileName], **kwargs: Any) -> Any:
 def compile_pyx(path: FileName, name: str | None = None, force: bool = False) -> Any:
     """Compile a .pyx that cimports cynet, import it, and so register the operators in it.
 
-    The compiled module is kept under ``CYNET_HOME`` (``~/.cache/cynet``) and used again as long as
+    The compiled module goes to ``CYNET_HOME`` (``~/.cache/cynet``) and used again as long as
     the file, the ``.pxd``, ``.pxi`` and ``.h`` files beside it, cynet and Python stay the same, it
     is undamaged, and nobody but the user can write it.
 

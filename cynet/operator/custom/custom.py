@@ -83,8 +83,8 @@ class CustomOp:
         req : list of str
             ``'null'``, ``'write'``, ``'inplace'`` or ``'add'`` for each output; `assign` obeys it.
         in_data, out_data, aux : list of NDArray
-            Inputs, outputs and auxiliary states; ready to be read. An array that is kept has the
-            values of the end of the call.
+            Inputs, outputs and auxiliary states; ready to be read. After the call an array has the
+            values of its end.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class CustomOp:
         req : list of str
             ``'write'`` for each input: several gradients of one value are added up outside.
         out_grad : list of NDArray
-            Gradients of the outputs; ones if they are not asked for, as by a loss.
+            Gradients of the outputs; ones if they are not requested, as by a loss.
         in_data, out_data : list of NDArray
             The inputs and outputs of forward.
         in_grad : list of NDArray

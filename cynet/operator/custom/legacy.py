@@ -127,7 +127,7 @@ class PythonOp(OneInputOneOutput):
         Parameters
         ----------
         out_grad : list of numpy.ndarray or NDArray
-            The gradients of the outputs; ones if they are not asked for.
+            The gradients of the outputs; ones if they are not requested.
         in_data, out_data : list of numpy.ndarray or NDArray
             The inputs and outputs of forward.
         in_grad : list of numpy.ndarray or NDArray

@@ -22,7 +22,7 @@ class BoxNmsProperty(
 ):
     """Boxes sorted by score, without boxes that overlap a better one (non-maximum suppression).
 
-    The gradient of a row that is kept goes to the row of `data` that it was.
+    The gradient of a row that remains goes to the row of `data` that it was.
     """
 
     overlap_thresh = Float(

@@ -2,7 +2,7 @@
 and _image_adjust_lighting.
 
 Images (H, W, C) or batches (N, H, W, C), whose images are changed each on its own, of 1 or 3
-channels. Integers are truncated, and those of uint8 kept from 0 to 255.
+channels. Integers are truncated, and those of uint8 clipped to 0 to 255.
 """
 
 from ...base.errors import ArgumentError

@@ -1,6 +1,6 @@
 """IdentityAttachKLSparseReg: the data itself, with a penalty's gradient for sparse activations.
 
-data (n, k, ...) with values in (0, 1). A running mean r (k) of each unit's activation is kept, r =
+data (n, k, ...) with values in (0, 1). There is a running mean r (k) of each unit's activation: r =
 momentum r + (1 - momentum) mean(data); backward gives, with target t,
 in_grad = out_grad + penalty * ((1 - t) / (1 - r) - t / r).
 """
@@ -19,7 +19,7 @@ from ..tensor.axes import params_along_axis
 class KlSparseRegProperty(KernelProperty, operator="IdentityAttachKLSparseReg"):
     """The input itself; backward adds the gradient of a divergence from sparse activations.
 
-    The running mean of each unit's activation (second axis of data) is kept in `moving_avg`, which
+    The running mean of each unit's activation (second axis of data) is `moving_avg`, which
     a forward pass in training moves on.
     """
 

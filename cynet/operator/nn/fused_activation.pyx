@@ -33,7 +33,7 @@ class FoldsActivation:  # mixin: the operator applies `activation`
 
     Where `gives_masked`, its gradient of the data has the gradient of the relu in it that gave the
     data; where `gets_masked`, the gradient of output 0 has that of `activation` in it already.
-    Where `sums`, forward is asked to add, and the activation is that of the sum: ``out =
+    Where `sums`, forward must add, and the activation is that of the sum: ``out =
     act(linear map + out)``. `FoldsActivationHooks` set them.
     """
 

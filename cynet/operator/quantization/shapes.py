@@ -19,7 +19,7 @@ INPUTS_DOC = {  # descriptions of inputs
 }
 
 
-class SameRangeProperty(KernelProperty):  # base: the range of `data` is kept
+class SameRangeProperty(KernelProperty):  # base: outputs have the range of `data`
     """Base of operators whose output has the dtype and the range of `data`."""
 
     differentiable = False

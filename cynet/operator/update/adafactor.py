@@ -2,7 +2,7 @@
 
 ``step = grad / sqrt(mean square)`` with the gradient scaled and clipped, no longer than
 `clip_threshold` by its root mean square; ``output = weight * (1 - decay) - lr * scale * step``. Of
-a matrix (all axes but the first are one) the means of rows and of columns alone are kept, of which
+a matrix (all axes but the first are one) the means of rows and of columns alone are state, of which
 ``rows * columns / mean(rows)`` is the mean square; of a vector all of it.
 """
 

@@ -1,6 +1,6 @@
 """Files of data sets: local folders, URLs, checksums.
 
-MXNet's repository is asked first, then who made the data.
+MXNet's repository is tried first, then who made the data.
 """
 
 import hashlib

@@ -64,7 +64,7 @@ def alexnet(
     Raises
     ------
     FileError
-        `pretrained` is asked for, and the weights are neither in `root` nor can be had.
+        `pretrained` is True, and the weights are neither in `root` nor can be had.
 
     Examples
     --------

@@ -154,7 +154,7 @@ def get_convnext(
     MismatchError
         There is no such `size`.
     FileError
-        `pretrained` is asked for, and the weights are not in `root`.
+        `pretrained` is True, and the weights are not in `root`.
 
     Examples
     --------

@@ -219,7 +219,7 @@ def get_efficientnet(
     MismatchError
         There is no such `number`.
     FileError
-        `pretrained` is asked for, and the weights are not in `root`.
+        `pretrained` is True, and the weights are not in `root`.
 
     Examples
     --------

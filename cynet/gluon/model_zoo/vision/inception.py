@@ -199,7 +199,7 @@ def inception_v3(
     Raises
     ------
     FileError
-        `pretrained` is asked for, and the weights are neither in `root` nor can be had.
+        `pretrained` is True, and the weights are neither in `root` nor can be had.
 
     Examples
     --------

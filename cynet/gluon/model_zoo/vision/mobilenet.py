@@ -152,7 +152,7 @@ def get_mobilenet(
     Raises
     ------
     FileError
-        `pretrained` is asked for, and the weights are neither in `root` nor can be had.
+        `pretrained` is True, and the weights are neither in `root` nor can be had.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def get_mobilenet_v2(
     Raises
     ------
     FileError
-        `pretrained` is asked for, and the weights are neither in `root` nor can be had.
+        `pretrained` is True, and the weights are neither in `root` nor can be had.
 
     Examples
     --------

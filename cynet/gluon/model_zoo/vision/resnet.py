@@ -76,7 +76,7 @@ def get_resnet(
     MismatchError
         There is no such `version` or `num_layers`; the message lists those that there are.
     FileError
-        `pretrained` is asked for, and the weights are neither in `root` nor can be had.
+        `pretrained` is True, and the weights are neither in `root` nor can be had.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def get_resnet_v1b(
     MismatchError
         There is no such `num_layers`.
     FileError
-        `pretrained` is asked for, and the weights are not in `root`.
+        `pretrained` is True, and the weights are not in `root`.
 
     Examples
     --------

@@ -105,7 +105,7 @@ def get_squeezenet(
     MismatchError
         `version` is another one.
     FileError
-        `pretrained` is asked for, and the weights are neither in `root` nor can be had.
+        `pretrained` is True, and the weights are neither in `root` nor can be had.
 
     Examples
     --------

@@ -101,7 +101,7 @@ def get_vgg(
     MismatchError
         There is no such `num_layers`; the message lists those that there are.
     FileError
-        `pretrained` is asked for, and the weights are neither in `root` nor can be had.
+        `pretrained` is True, and the weights are neither in `root` nor can be had.
 
     Examples
     --------

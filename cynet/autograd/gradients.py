@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["backward", "grad", "mark_variables"]
 
 
-class _HeadsError(ArgumentError, AssertionError):
+class _HeadListError(ArgumentError, AssertionError):
     """Empty lists, or lists of different lengths, for which MXNet raises AssertionError."""
 
 
@@ -30,12 +30,12 @@ def _array_list(what, given):
 def _check_heads(heads, head_grads):
     heads = _array_list("heads", heads)
     if not heads:
-        raise _HeadsError("heads must not be an empty list")
+        raise _HeadListError("heads must not be an empty list")
     if head_grads is None:
         return heads, None
     head_grads = _array_list("head_grads", head_grads)
     if len(heads) != len(head_grads):
-        raise _HeadsError(
+        raise _HeadListError(
             f"heads and head_grads must be lists of the same length, got {len(heads)} and "
             f"{len(head_grads)}"
         )
@@ -78,7 +78,7 @@ def mark_variables(
     if isinstance(grad_reqs, str):
         grad_reqs = [grad_reqs] * len(variables)
     if not len(variables) == len(gradients) == len(grad_reqs):
-        raise _HeadsError(
+        raise _HeadListError(
             f"variables, gradients and grad_reqs must be lists of the same length, got "
             f"{len(variables)}, {len(gradients)} and {len(grad_reqs)}"
         )
@@ -175,7 +175,7 @@ def grad(
     heads, head_grads = _check_heads(heads, head_grads)
     variables = _array_list("variables", variables)
     if not variables:
-        raise _HeadsError("variables must not be an empty list")
+        raise _HeadListError("variables must not be an empty list")
     for i, variable in enumerate(variables):
         if not isinstance(variable, NDArray):
             raise ArgumentTypeError(f"variable {i} must be an NDArray, got {shown(variable)}")
