@@ -9,11 +9,6 @@ FINE_STEPS = {"uint8": 255.5, "int8": 127.5}  # steps for the larger end of a ra
 ONE = (1,)  # shape of the arrays with an end of a range
 
 
-def range_names(names):
-    """Return the names of the range arrays of `names`: min and max of each."""
-    return [f"{end}_{name}" for name in names for end in ("min", "max")]
-
-
 def range_shapes(prop, in_shapes, first):
     """Return the shapes of the inputs from `first` on, which are ranges of one element each."""
     names = prop.list_arguments()[first:]
