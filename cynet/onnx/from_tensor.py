@@ -212,7 +212,14 @@ def expand(reader: Reader, node: Node) -> Symbol:
 
 @imports("SpaceToDepth")
 def space_to_depth(reader: Reader, node: Node) -> Symbol:
-    return sym.space_to_depth(node.symbol(0), block_size=node.get("blocksize"))
+    size, mode = node.get("blocksize"), node.choice("mode", "DCR", "CRD")
+    data = node.symbol(0)
+    if mode == "DCR":
+        return sym.space_to_depth(data, block_size=size)
+    n, c, h, w = node.known_shape(0)
+    made = sym.reshape(data, shape=(n, c, h // size, size, w // size, size))
+    made = sym.transpose(made, axes=(0, 1, 3, 5, 2, 4))
+    return sym.reshape(made, shape=(n, c * size**2, h // size, w // size))
 
 
 @imports("DepthToSpace")
