@@ -20,7 +20,7 @@ import cynet as mx
 
 try:
     import tritonclient.http as triton
-except ImportError:
+except (ImportError, RuntimeError):  # RuntimeError: installed without its HTTP client
     triton = None
 
 
