@@ -66,11 +66,11 @@ cdef int push_async(
     int priority, int flags, const char* name) except -1 nogil
 # Report that an asynchronous function is done. `error` is NULL for success, or a borrowed exception
 # (PyObject*; the caller holds the GIL).
-cdef void complete(void* token, void* error) noexcept nogil
+cdef void complete(void* token, void* error) noexcept nogil  # ends an asynchronous function
 
 # An asynchronous function may call this once, before it returns: its results are complete and
 # others may read them, while it keeps reading its inputs until `complete`.
-cdef void publish_results(void* token) noexcept nogil
+cdef void publish_results(void* token) noexcept nogil  # others may read them now
 
 # Wait until the writes of `var` pushed so far are done; raise the exception stored on it, if any.
 cdef int wait_for_var(VarHandle var) except -1 nogil

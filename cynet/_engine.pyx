@@ -190,7 +190,7 @@ cdef OprHandle _new_operator(
     cdef Operator* opr
     cdef bint good
     cdef int i
-    if not _belong_to_engine(e, const_vars, n_const) or not _belong_to_engine(
+    if not _vars_belong_to_engine(e, const_vars, n_const) or not _vars_belong_to_engine(
             e, mutable_vars, n_mutable):
         _refuse_foreign_var(name)
     lock(e)
@@ -314,8 +314,8 @@ cdef inline int _push_run(
         Var** const_vars, int n_const, Var** mutable_vars, int n_mutable,
         int priority, int flags, const char* name) except -1 nogil:
     cdef Run* run
-    if not (_belong_to_engine(e, <VarHandle*>const_vars, n_const)
-            and _belong_to_engine(e, <VarHandle*>mutable_vars, n_mutable)):
+    if not (_vars_belong_to_engine(e, <VarHandle*>const_vars, n_const)
+            and _vars_belong_to_engine(e, <VarHandle*>mutable_vars, n_mutable)):
         return _refuse_foreign_var(name)
     _flush_deferred(const_vars, n_const, mutable_vars, n_mutable)
     lock(e)
@@ -375,7 +375,7 @@ cdef inline int _flush_deferred(
     return 0
 
 
-cdef inline bint _belong_to_engine(Engine* e, const VarHandle* vars, int n) noexcept nogil:
+cdef inline bint _vars_belong_to_engine(Engine* e, const VarHandle* vars, int n) noexcept nogil:
     cdef int i
     for i in range(n):
         if vars[i] == NULL or (<Var*>vars[i]).engine != e:
@@ -405,7 +405,7 @@ cdef str _label_text(const char* name):
     return "a function" if name == NULL else (<bytes>name).decode("utf-8", "replace")
 
 
-cdef void complete(void* token, void* error) noexcept nogil:
+cdef void complete(void* token, void* error) noexcept nogil:  # ends an asynchronous function
     cdef Run* run = <Run*>token
     cdef Engine* e = run.engine
     cdef UnlockActions after
@@ -435,7 +435,7 @@ cdef void complete(void* token, void* error) noexcept nogil:
         unlock(e)
 
 
-cdef void publish_results(void* token) noexcept nogil:
+cdef void publish_results(void* token) noexcept nogil:  # others may read them now
     cdef Run* run = <Run*>token
     cdef Engine* e = run.engine
     cdef UnlockActions after

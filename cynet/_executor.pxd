@@ -28,10 +28,10 @@ cdef class Plan:  # a graph as native tables that the engine runs
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1
     cdef size_t _add_value_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0
     cdef const char* _c_string(self, str text) except NULL
-    cdef CachedStepGroup* _cached_group_of(self, group, dict known) except? NULL
+    cdef CachedStepGroup* _get_or_add_cached_group(self, group, dict known) except? NULL
     cdef int _add_step_resources(self, step, NativeStep* native, bint in_backward) except -1
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1
-    cdef bint _is_recordable(self, dict operators, list steps, Segment* segment) except -1
+    cdef bint _can_record_as_graph(self, dict operators, list steps, Segment* segment) except -1
     cdef int _add_variables(self, Segment* segment, tuple reached, list earlier,
                             dict arrays) except -1
     cdef int _push_segments(self, size_t first, size_t last, bint is_train) except -1

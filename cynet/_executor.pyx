@@ -9,7 +9,7 @@ from libc.string cimport memset
 from ._engine cimport delete_variable, kInline, kNormal, kPython, new_variable, push_sync
 from .engine.native cimport now_ns
 from .engine.trace cimport SYMBOLIC, now_if_traced, interned_text, note_operator
-from .engine.inline cimport INLINE_SEGMENT_US
+from .engine.inline cimport MAX_INLINE_SEGMENT_US
 from .engine.live_objects cimport count_live, live_counter
 from ._core.copy import copy_into
 from ._ndarray cimport NDArrayBase, new_view, same_shape
@@ -34,9 +34,9 @@ from .graph.accesses import accesses_conflict, find_accesses
 live_plans = live_counter()  # function: number of Tables alive, in debug builds
 
 cdef enum:  # positions in Tables.keep
-    LABELS = 0  # the steps' names in messages
-    ORIGINS = 1  # the user's source lines
-    OPERATORS = 2  # the operators of the steps
+    LABELS_POSITION = 0  # the steps' names in messages
+    ORIGINS_POSITION = 1  # the user's source lines
+    OPERATORS_POSITION = 2  # the operators of the steps
 
 
 cdef int _run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil:
@@ -140,7 +140,7 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
 cdef int _raise_step_error(PlanRun* run) except -1 nogil:
     """Raise the pending exception of step `current`, which has failed."""
     with gil:
-        _raise_annotated(run)
+        _raise_annotated_error(run)
     return 0
 
 
@@ -149,13 +149,13 @@ cdef int _raise_pending_error() except -1:
     return -1
 
 
-cdef int _raise_annotated(PlanRun* run) except -1:
+cdef int _raise_annotated_error(PlanRun* run) except -1:
     """Raise the pending exception, with the node that failed, its shapes and the user's line."""
     cdef list keep = <list>run.tables.keep
     try:
         _raise_pending_error()
     except BaseException as error:
-        filename, line = _user_file_and_line(run, keep[ORIGINS])
+        filename, line = _user_file_and_line(run, keep[ORIGINS_POSITION])
         raised = wrap_error(error, f"{failed_step_text(run.tables, run.current)}, "
                             f"run from {filename}:{line}: {describe_error(error)}")
     raise raised
@@ -163,7 +163,7 @@ cdef int _raise_annotated(PlanRun* run) except -1:
 
 cdef str failed_step_text(Tables* tables, size_t index):
     cdef NativeStep* step = &tables.steps[index]
-    cdef list labels = (<list>tables.keep)[LABELS]
+    cdef list labels = (<list>tables.keep)[LABELS_POSITION]
     inputs = ", ".join([_describe_blob(&tables.blobs[step.in_data + i])
                         for i in range(step.context.n_in)])
     direction = "backward" if step.backward else "forward"
@@ -285,7 +285,7 @@ cdef class Plan:  # a graph as native tables that the engine runs
                 _attach_row_set(arrays[by_rows[step]], shared, &native)
             self._add_step_resources(step, &native, i >= graph.n_forward)
             if step.cached is not None:
-                native.cached = self._cached_group_of(step.cached, cached)
+                native.cached = self._get_or_add_cached_group(step.cached, cached)
                 native.cached.last = self.tables.steps.size()
             self.tables.steps.push_back(native)
         return 0
@@ -296,7 +296,7 @@ cdef class Plan:  # a graph as native tables that the engine runs
         self._texts.append(encoded)
         return PyBytes_AS_STRING(encoded)
 
-    cdef CachedStepGroup* _cached_group_of(self, group, dict known) except? NULL:
+    cdef CachedStepGroup* _get_or_add_cached_group(self, group, dict known) except? NULL:
         """Return the CachedStepGroup of a group of steps; `known` has the records that exist."""
         cdef CachedStepGroup* cached
         index = known.get(group)
@@ -385,13 +385,13 @@ cdef class Plan:  # a graph as native tables that the engine runs
             segment.dev_type, segment.dev_id = context.device_typeid, context.device_id
             steps = graph.steps[first:last]
             segment.flags = kNormal
-            recordable = not alone[first] and self._is_recordable(operators, steps, segment)
+            recordable = not alone[first] and self._can_record_as_graph(operators, steps, segment)
             segment.recordings[0].never = segment.recordings[1].never = not recordable
             if python[first]:
                 segment.flags = kPython
             elif segment.dev_type == kGPU:
                 segment.flags = kInline  # the host only enqueues the work of a GPU
-            elif 1e6 * sum([seconds(step) for step in steps]) <= INLINE_SEGMENT_US:
+            elif 1e6 * sum([seconds(step) for step in steps]) <= MAX_INLINE_SEGMENT_US:
                 segment.flags = kInline
             reached = find_accesses(steps)
             self._add_variables(segment, reached, spans, arrays)
@@ -403,7 +403,7 @@ cdef class Plan:  # a graph as native tables that the engine runs
             self.n_forward_segments = self.tables.segments.size()
         return 0
 
-    cdef bint _is_recordable(self, dict operators, list steps, Segment* segment) except -1:
+    cdef bint _can_record_as_graph(self, dict operators, list steps, Segment* segment) except -1:
         """Return whether a CUDA graph of these steps does the same in each run: no step is skipped
         because its result is cached, and random steps read their numbers from memory that each
         replay sets."""
@@ -447,7 +447,7 @@ cdef class Plan:  # a graph as native tables that the engine runs
 
     def operator_of(self, step):
         """The Operator of a step."""
-        return (<list>self.tables.keep)[OPERATORS][step.origin or step]
+        return (<list>self.tables.keep)[OPERATORS_POSITION][step.origin or step]
 
     # --- profiling --------------------------------------------------------------------------------
     def set_profiled(self, bint on):
@@ -457,7 +457,7 @@ cdef class Plan:  # a graph as native tables that the engine runs
         self.tables.calls.assign(n, 0)
         self.tables.profiled.store(on)
 
-    def profile(self):
+    def profile(self):  # nanoseconds and calls of each step
         """Return a list of (nanoseconds, calls) of every step since `set_profiled`."""
         return [(self.tables.spent[i], self.tables.calls[i])
                 for i in range(self.tables.calls.size())]

@@ -61,8 +61,8 @@ cdef NDArrayBase new_array(Face face, const int64_t* shape, int ndim, int dtype,
 cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int64_t offset)
 # Return an array over memory that `owner` keeps alive; no other code may write it while the engine
 # uses it.
-cdef NDArrayBase wrap_foreign(Face face, void* data, const int64_t* shape, int ndim, int dtype,
-                              int dev_type, int dev_id, object owner)
+cdef NDArrayBase wrap_memory(Face face, void* data, const int64_t* shape, int ndim, int dtype,
+                             int dev_type, int dev_id, object owner)
 
 # Return whether both arrays are views of one chunk and have a byte in common.
 cdef bint do_overlap(NDArrayBase a, NDArrayBase b) noexcept

@@ -169,8 +169,8 @@ def with_face(NDArrayBase base not None, Face face not None):
     return out
 
 
-cdef NDArrayBase wrap_foreign(Face face, void* data, const int64_t* shape, int ndim, int dtype,
-                              int dev_type, int dev_id, object owner):
+cdef NDArrayBase wrap_memory(Face face, void* data, const int64_t* shape, int ndim, int dtype,
+                             int dev_type, int dev_id, object owner):
     cdef NDArrayBase out = _new_bare_array(face)
     _set_blob_shape(&out.blob, shape, ndim)
     out.blob.dtype = dtype
@@ -279,7 +279,7 @@ ctypedef Loan* LoanPointer
 cdef unordered_map[void*, LoanPointer] _loans  # chunk -> its Loan; guarded by the GIL
 
 
-cdef inline Loan* _loan_of(Chunk* chunk) noexcept:
+cdef inline Loan* _loan_of(Chunk* chunk) noexcept:  # of foreign memory, or NULL
     place = _loans.find(chunk)
     return <Loan*>NULL if place == _loans.end() else dereference(place).second
 
@@ -300,7 +300,7 @@ cdef void _drop_view_from_loan(NDArrayBase view) noexcept:
         del loan
 
 
-def begin_loan(NDArrayBase array, bint is_target):
+def begin_loan(NDArrayBase array, bint is_target):  # of foreign memory
     """Mark the foreign memory of `array`, which has no views yet, as lent until `end_loan`. With
     `is_target` the written values are copied back then."""
     cdef Loan* loan = new Loan()
@@ -310,7 +310,7 @@ def begin_loan(NDArrayBase array, bint is_target):
     _loans[array.chunk] = loan
 
 
-def end_loan(list arrays, Py_ssize_t place):
+def end_loan(list arrays, Py_ssize_t place):  # of foreign memory
     """End the loan of the memory of ``arrays[place]``, which becomes None. Where somebody has it or
     a view of it, these get memory of their own with the same values."""
     cdef NDArrayBase array = arrays[place]
@@ -389,7 +389,7 @@ cdef class NDArrayBase:
         with nogil:
             _engine.wait_for_var(self.chunk.var)
         if not self.chunk.written:
-            _refuse_unwritten(self)
+            _raise_no_values(self)
         return 0
 
     cdef int wait_write(self) except -1:
@@ -482,7 +482,7 @@ cdef class NDArrayBase:
                 else:
                     _copy_bytes(to, self.blob.data, nbytes)
         if not self.chunk.written:
-            _refuse_unwritten(self)
+            _raise_no_values(self)
         return out.view(BFLOAT16) if self.blob.dtype == kBfloat16 else out
 
     def asscalar(self):
@@ -590,7 +590,7 @@ cdef class NDArrayBase:
         raise ArgumentTypeError("len() of an array without axes")
 
 
-cdef int _refuse_unwritten(NDArrayBase array) except -1:
+cdef int _raise_no_values(NDArrayBase array) except -1:
     raise OperatorError(f"this array of shape {blob_shape(&array.blob)} has no values: "
                         "what was to compute it failed")
 

@@ -24,7 +24,7 @@ cdef struct Resource:  # random stream or workspace of an operator
 
 # Return at least nbytes of this thread's temporary memory, 64-byte aligned; a second call for the
 # same resource may move it.
-cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil
+cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil  # temporary memory
 # Return memory of a GPU for work that the operator enqueues before it returns.
 cdef void* get_device_workspace(int dev_id, int index, size_t nbytes) except NULL nogil
 cdef cppclass RetainedSpace:

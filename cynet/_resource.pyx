@@ -49,7 +49,7 @@ cdef extern from *:
     cppclass Mutex "std::mutex":
         void lock() noexcept nogil
         void unlock() noexcept nogil
-    ctypedef struct TempBuffer "CynetTempBuffer":
+    ctypedef struct TempBuffer "CynetTempBuffer":  # temporary memory of a thread
         void* ptr
         size_t size
         size_t capacity
@@ -60,7 +60,7 @@ cdef extern from *:
     void (*free_temp_at_exit "cynet_temp_free")(TempBuffer*) noexcept nogil
     TempBuffer* temps "cynet_temps" () noexcept nogil
     void* retained_space "cynet_retained_space"
-    ctypedef struct OwnRandomStreams "CynetOwnStreams":
+    ctypedef struct OwnRandomStreams "CynetOwnStreams":  # a seed that replaces a device's
         bint own
         unsigned long long seed
         unsigned long long drawn
@@ -73,7 +73,7 @@ cdef enum:
     N_DEVICE_TYPES = 6  # device type codes are below this number
     N_DEVICE_IDS = 64  # device indices below this have generators
 
-cdef struct RandomGenerator:
+cdef struct RandomGenerator:  # state of a device's random numbers
     uint64_t seed
     uint64_t drawn  # streams given out since the last seed
 
@@ -93,15 +93,15 @@ cdef void _free_temp_buffer(TempBuffer* temp) noexcept nogil:
     temp.capacity = 0
 
 
-cdef int _raise_bad_index(int index) except -1 with gil:
+cdef int _raise_bad_resource_index(int index) except -1 with gil:
     raise ArgumentError(
         f"resource index {index} is out of range: an operator requests at most {TEMPS} resources")
 
 
-cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil:
+cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil:  # temporary memory
     """Return this thread's buffer of the resource's index, enlarged to at least nbytes."""
     if resource.index < 0 or resource.index >= TEMPS:
-        _raise_bad_index(resource.index)
+        _raise_bad_resource_index(resource.index)
     return _grow_workspace(temps() + resource.index, nbytes, kCPU, 0)
 
 
@@ -111,7 +111,7 @@ cdef void* get_device_workspace(int dev_id, int index, size_t nbytes) except NUL
     cdef Handle handle
     cdef RetainedSpace* keep
     if index < 0 or index >= TEMPS:
-        _raise_bad_index(index)
+        _raise_bad_resource_index(index)
     if retained_space == NULL:
         return _grow_workspace(temps() + TEMPS + index, nbytes, kGPU, dev_id)
     keep = <RetainedSpace*>retained_space
@@ -314,7 +314,7 @@ cdef void _unlock_after_fork() noexcept nogil:
     _lock.unlock()
 
 
-free_temp_at_exit = _free_temp_buffer
+free_temp_at_exit = _free_temp_buffer  # C++ calls it at the end of a thread
 call_on_empty_cache(release_workspaces)
 at_fork(_lock_before_fork, _unlock_after_fork, _unlock_after_fork)
 seed_device(0)

@@ -240,7 +240,7 @@ cdef size_t _release_cached_memory(Pool* pool) noexcept nogil:
     pool.cached = 0
     pool.lock.unlock()
     for i in range(N_SIZE_CLASSES):
-        capacity = _class_capacity(i)
+        capacity = _size_class_capacity(i)
         node = lists[i]
         while node != NULL:
             after = node.next
@@ -258,7 +258,7 @@ cdef size_t _release_cached_memory(Pool* pool) noexcept nogil:
     return given
 
 
-cdef inline size_t _class_capacity(int index) noexcept nogil:
+cdef inline size_t _size_class_capacity(int index) noexcept nogil:
     """Bytes of a size class."""
     if index < 4:
         return (<size_t>(index + 1)) << 6
@@ -385,7 +385,7 @@ cdef void free(Handle* handle) noexcept nogil:
         _free_to_arena(pool, ptr, capacity)
 
 
-cdef void _free_to_list(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
+cdef void _free_to_list(Pool* pool, void* ptr, size_t capacity) noexcept nogil:  # of free blocks
     cdef int index = _size_class_of(capacity, &capacity)
     cdef FreeBlock* node = <FreeBlock*>ptr
     if pool.backend != NULL:

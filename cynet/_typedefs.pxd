@@ -61,6 +61,6 @@ cdef inline size_t dtype_size(int dtype) noexcept nogil:
     return 0
 
 
-cdef inline int64_t aligned(int64_t nbytes) noexcept nogil:
+cdef inline int64_t aligned(int64_t nbytes) noexcept nogil:  # rounded up to 64
     # Round `nbytes` up to a multiple of a cache line, where the next piece of a workspace begins.
     return (nbytes + 63) // 64 * 64

@@ -91,7 +91,7 @@ def _bind_exec(
     )
 
 
-def _data_descriptions(rows):
+def _as_data_descs(rows):
     return [row if isinstance(row, DataDesc) else DataDesc(*row[:2]) for row in rows or ()]
 
 
@@ -170,8 +170,8 @@ class DataParallelExecutorGroup:
             sym,
             list(ctx),
             [part.stop - part.start for part in slices],
-            _data_descriptions(train_data.provide_data),
-            _data_descriptions(train_data.provide_label),
+            _as_data_descs(train_data.provide_data),
+            _as_data_descs(train_data.provide_label),
             list(param_names),
             True,
             False,

@@ -14,7 +14,7 @@ from .base.errors import MissingModuleError, NotFoundError
 from .base.mxnet_globals import globals_of_mxnet, missing_names
 from .base.other_names import OTHER_NAMES
 from .operator.families import FAMILIES
-from .operator.namespaces import created_names, own_dict
+from .operator.namespaces import created_names, module_dict
 
 __version__ = "0.1.0"
 _PACKAGE = __name__.partition(".")[0]  # "cynet"
@@ -175,10 +175,10 @@ def _install_getattr(path, module):
         for owner, _, name in (each.rpartition(".") for each in _LAZY_NAMES)
         if owner == path[3:]
     ]
-    inner = own_dict(module).get("__dir__")
+    inner = module_dict(module).get("__dir__")
 
     def public_names():
-        names = inner() if inner is not None else own_dict(module)
+        names = inner() if inner is not None else module_dict(module)
         return sorted({*(name for name in names if _is_listed_by_dir(module, name)), *later})
 
     module.__dir__ = public_names
@@ -187,12 +187,12 @@ def _install_getattr(path, module):
 
 def _is_listed_by_dir(module, name):
     """Return whether `dir` shows a name: names of the module, not its imports."""
-    public = own_dict(module).get("__all__")
-    if name.startswith("_") or name not in own_dict(module) or (public and name in public):
+    public = module_dict(module).get("__all__")
+    if name.startswith("_") or name not in module_dict(module) or (public and name in public):
         return True
     if name in created_names.get(module.__name__, ()):
         return True
-    value = own_dict(module)[name]
+    value = module_dict(module)[name]
     if isinstance(value, ModuleType):  # a submodule, if MXNet has one of this name
         path = module.__name__.partition(".")[2]
         return public is None and f"{path}.{name}".lstrip(".") in globals_of_mxnet()
@@ -262,7 +262,7 @@ def explain_missing_names_of(package):
     inside = f"{_PACKAGE}.{package}"
     for name, module in list(sys.modules.items()):
         inner = name == inside or (name.startswith(f"{inside}.") and "._" not in name)
-        if inner and getattr(own_dict(module).get("__dir__"), "__module__", None) != __name__:
+        if inner and getattr(module_dict(module).get("__dir__"), "__module__", None) != __name__:
             _install_getattr("mx" + name[len(_PACKAGE) :], module)
     for name, path in _mxnet_path_by_owner().items():
         if name.startswith(f"{inside}.") and name not in sys.modules:
@@ -278,7 +278,9 @@ def _install_finders():
     later = tuple(f"{_PACKAGE}.{each}" for each in _LAZY_NAMES)
     named = {name for name in _mxnet_path_by_owner() if not name.startswith(later)}
     faces = (f"{_PACKAGE}.ndarray.", f"{_PACKAGE}.symbol.")  # such as mx.nd.random
-    named |= {n for n, m in sys.modules.items() if n.startswith(faces) and "__dir__" in own_dict(m)}
+    named |= {
+        n for n, m in sys.modules.items() if n.startswith(faces) and "__dir__" in module_dict(m)
+    }
     for name in sorted((public | named) & sys.modules.keys()):
         if name.partition(".")[0] == _PACKAGE:
             _install_getattr("mx" + name[len(_PACKAGE) :], sys.modules[name])

@@ -188,7 +188,7 @@ class FactorScheduler(LRScheduler):
                     self.base_lr,
                 )
             else:
-                _log_change(num_update, self.base_lr)
+                _log_rate_change(num_update, self.base_lr)
 
 
 class MultiFactorScheduler(LRScheduler):
@@ -253,7 +253,7 @@ class MultiFactorScheduler(LRScheduler):
             self.count = self.step[self.cur_step_ind]
             self.cur_step_ind += 1
             self.base_lr *= self.factor
-            _log_change(num_update, self.base_lr)
+            _log_rate_change(num_update, self.base_lr)
         return self.base_lr
 
 
@@ -547,5 +547,5 @@ def _check_factor(factor):
         raise ArgumentError(f"factor must be at most 1, so that the rate falls, got {factor}")
 
 
-def _log_change(num_update, rate):
+def _log_rate_change(num_update, rate):
     logging.info("Update[%d]: Change learning rate to %0.5e", num_update, rate)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .base.errors import NotFoundError, shown
 from .numpy._call import call
 from .operator._base import get_operator
-from .operator.signature import docstring, python_signature
+from .operator.signature import make_docstring, python_signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +33,6 @@ def _get_builtin_op(op_name: str) -> Callable:
         return call(op_name, *args, **kwargs)
 
     function.__name__ = function.__qualname__ = op_name
-    function.__doc__ = docstring(entry, "ndarray")
+    function.__doc__ = make_docstring(entry, "ndarray")
     function.__signature__ = python_signature(entry)
     return function

@@ -147,7 +147,7 @@ def last_seed() -> int | None:
     return _shuffle_state[0] if _shuffle_state else None
 
 
-def count_shuffle() -> tuple[int, int] | None:
+def next_shuffle_number() -> tuple[int, int] | None:
     """Count a shuffle of data; returns (seed, number of shuffles since), or None before `seed`."""
     if not _shuffle_state:
         return None

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from .base.errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError, shown
-from .base.kinds import call_with, read_json
+from .base.kinds import call_with_settings, read_json
 
 if TYPE_CHECKING:
     from collections.abc import ItemsView, Iterable, Iterator, Sequence
@@ -139,7 +139,7 @@ class Registry:
 _REGISTRY_OF_CLASS = {}  # base class -> Registry of its subclasses
 
 
-def _registry_of(base_class, nickname=None):
+def _get_or_make_registry(base_class, nickname=None):
     if not isinstance(base_class, type):
         raise ArgumentTypeError(f"a registry is of a base class, got {shown(base_class)}")
     nickname = base_class.__name__ if nickname is None else nickname
@@ -174,7 +174,7 @@ def get_registry(base_class):
     >>> get_registry(Shape)
     {}
     """
-    return dict(_registry_of(base_class).items())
+    return dict(_get_or_make_registry(base_class).items())
 
 
 def get_register_func(base_class, nickname):
@@ -206,7 +206,7 @@ def get_register_func(base_class, nickname):
     >>> get_registry(Shape)["round"] is Round
     True
     """
-    registry = _registry_of(base_class, nickname)
+    registry = _get_or_make_registry(base_class, nickname)
 
     def register(klass, name=None):
         if not (isinstance(klass, type) and issubclass(klass, base_class)):
@@ -283,7 +283,7 @@ def get_create_func(base_class, nickname):
     >>> get_create_func(Shape, "shape")('["shape", {"size": 3}]').size
     3
     """
-    registry = _registry_of(base_class, nickname)
+    registry = _get_or_make_registry(base_class, nickname)
 
     def create(*args, **kwargs):
         if args:
@@ -299,7 +299,7 @@ def get_create_func(base_class, nickname):
                 )
             return name
         if isinstance(name, str) and name[:1] in ("[", "{"):
-            name = _parse_description(nickname, name)
+            name = _parse_json_description(nickname, name)
         if isinstance(name, dict):
             name = [name.get(nickname), {k: v for k, v in name.items() if k != nickname}]
             if name[0] is None:
@@ -307,12 +307,12 @@ def get_create_func(base_class, nickname):
         if isinstance(name, list):
             name, settings = name
             kwargs = {**settings, **kwargs}
-        return call_with(nickname, registry.get(name), args, kwargs)
+        return call_with_settings(nickname, registry.get(name), args, kwargs)
 
     return create
 
 
-def _parse_description(nickname, text):
+def _parse_json_description(nickname, text):
     try:
         found = read_json(text)
     except ValueError as error:

@@ -136,7 +136,7 @@ def _compiler_flags(checked):
     ]
 
 
-def _object_path(text, flags, headers):
+def _cache_path(text, flags, headers):
     flags = [each for each in flags if each not in _INCLUDE_FLAGS]  # headers are hashed instead
     # a computed #include may name any header
     if any(map(_COMPUTED_INCLUDE.search, (text, *headers))):
@@ -190,7 +190,7 @@ def compile_object(text, user_text, title, options, checked, headers=()):
     compile; the message quotes the line.
     """
     flags = [*_compiler_flags(checked), *options]
-    target = _object_path(text, flags, headers)
+    target = _cache_path(text, flags, headers)
     if not _includes_are_known((text, *headers), options):
         # each library has a new name: the system loads a name only once
         target = _temporary_folder() / f"{next(_loaded_library_ids)}.so"
@@ -212,7 +212,7 @@ def compile_object(text, user_text, title, options, checked, headers=()):
     return target
 
 
-def _run_cc(arguments, folder, user_text, title):
+def _run_cc(arguments, folder, user_text, title):  # runs the C++ compiler
     command = [*host_compiler(), *arguments]
     try:
         done = subprocess.run(

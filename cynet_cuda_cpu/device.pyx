@@ -64,7 +64,7 @@ cdef int _read_memory(void* to, const void* source, size_t nbytes, void* stream)
     return 0
 
 
-cdef void _set_array_sizes(const int64_t* sizes) noexcept nogil:
+cdef void _note_array_sizes(const int64_t* sizes) noexcept nogil:
     global noted_sizes
     noted_sizes = sizes
 
@@ -128,10 +128,10 @@ class EmulatedDevice(Device):  # runs CUDA kernels on the CPU
 
     def __init__(self, checked=None):
         self.checked = bool(config.get("CYNET_CHECK_KERNELS")) if checked is None else checked
-        self.sizes_address = <size_t><SizesFn>_set_array_sizes if self.checked else 0
+        self.sizes_address = <size_t><SizesFn>_note_array_sizes if self.checked else 0
         self._modules, self._kernels = {}, {}
 
-    def kernel(self, source, instance):
+    def kernel(self, source, instance):  # the LoadedKernel of an instance
         found = self._kernels.get((source, instance))
         if found is None:
             found = self._kernels[source, instance] = LoadedKernel(
@@ -149,10 +149,10 @@ class EmulatedDevice(Device):  # runs CUDA kernels on the CPU
                 families.source_text(source), f"{source}.cu", options, exports, self.checked)
         return self._modules[key]
 
-    def upload(self, data):
+    def upload(self, data):  # copies bytes to the device
         return HostMemory(bytes(data))
 
-    def error(self, kernel, code):
+    def error(self, kernel, code):  # error of a failed launch or copy
         if kernel is None:
             return KernelError(f"{self.name}: copying failed with code {code}")
         return kernel.error()

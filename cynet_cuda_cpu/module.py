@@ -272,11 +272,11 @@ def _source_with_kernel_table(text, title, kernel_kinds):
     """Return the text to compile: the user's source, and a table with an entry for each kernel."""
     rows = [
         f'#line 1 "kernel {name}"\nstatic constexpr auto cynet_row_{i} = '
-        f'CYNET_KERNEL({way}, "{name}", {name});\n'
+        f'CYNET_KERNEL_ENTRY({way}, "{name}", {name});\n'
         for i, (name, way) in enumerate(kernel_kinds.items())
     ]
     table = ", ".join(f"cynet_row_{i}" for i in range(len(rows)))
-    return f'#line 1 "{title}"\n{text}\n{"".join(rows)}CYNET_KERNELS({table})\n'
+    return f'#line 1 "{title}"\n{text}\n{"".join(rows)}CYNET_KERNEL_TABLE({table})\n'
 
 
 def _load_library(path, build):

@@ -54,7 +54,7 @@ class CudaSource:
         self.text = text
         self.exports = exports
         self.blank = blank_comments(text)
-        self._code = _blank_directives(self.blank)
+        self._code = _erase_directives(self.blank)
         self.functions = list(_function_definitions(self._code))
         self.kernels, self.templates = {}, set()
         for each in self.functions:
@@ -110,7 +110,7 @@ class CudaSource:
                 edits.append((function.begin, function.begin, " " + extra))
         for match in _SHARED_VARIABLE.finditer(self.blank):
             names = ", ".join(f"sizeof({n})" for n in _declared_names(match[1]))
-            edits.append((match.end(), match.end(), f" CYNET_SHARED_ARRAYS({names})"))
+            edits.append((match.end(), match.end(), f" CYNET_CHECK_SHARED_BYTES({names})"))
         for match in _STATIC_SHARED.finditer(self.blank):
             lines = "\n" * match[0].count("\n")
             edits.append((match.start(), match.end(), "__shared__" + lines))
@@ -121,7 +121,7 @@ class CudaSource:
         function."""
         bodies = []
         for text in texts:
-            for each in _function_definitions(_blank_directives(text)):
+            for each in _function_definitions(_erase_directives(text)):
                 bodies.append((_unqualified_name(each.name), text[each.begin : each.end]))
             for match in _DEFINE_PATTERN.finditer(text):
                 bodies.append((match[1], match[2]))
@@ -156,7 +156,7 @@ def _unqualified_name(name):
     return name.rpartition("::")[2]
 
 
-def _blank_directives(text):
+def _erase_directives(text):
     """Replace preprocessor lines by spaces, since their braces need not balance."""
     return re.sub(r"^[ \t]*#(?:\\\n|.)*", spaces_for_match, text, flags=re.M)
 

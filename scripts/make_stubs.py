@@ -20,7 +20,7 @@ from cynet.operator import OPERATORS
 from cynet.operator import parameters as kinds
 from cynet.operator.array_methods import METHODS
 from cynet.operator.parameters import REQUIRED
-from cynet.operator.signature import describe
+from cynet.operator.signature import describe_operator
 from cynet.symbol.methods import OperatorMethods
 
 ROOT = Path(__file__).parent.parent
@@ -78,7 +78,7 @@ def type_of(name, field):
 def always_there(entry):
     """The inputs that an operator has whatever its flags and choices are, in order."""
     prop = entry.prop
-    names = list(describe(entry).inputs)
+    names = list(describe_operator(entry).inputs)
     for key, field in prop.fields.items():
         values = (True, False) if isinstance(field, kinds.Bool) else ()
         for value in field.choices if isinstance(field, kinds.Enum) else values:
@@ -91,16 +91,16 @@ def always_there(entry):
 
 def inputs_of(entry, tensor):
     """The inputs in a signature, as (name, annotation); Symbols that are left out are made up."""
-    if describe(entry).variable:
+    if describe_operator(entry).variable:
         return [("*data", f"{tensor} | Sequence[{tensor}]")]
-    names = describe(entry).inputs
+    names = describe_operator(entry).inputs
     needed = always_there(entry) if tensor == "NDArray" else ()
     return [(n, tensor if n in needed else f"{tensor} | None = None") for n in names]
 
 
 def parameters_of(entry):
     """The parameters in a signature, as (name, annotation and default)."""
-    for name, field in describe(entry).fields.items():
+    for name, field in describe_operator(entry).fields.items():
         if keyword.iskeyword(name):
             continue
         text, default = type_of(name, field), field.default
@@ -132,7 +132,7 @@ def function(name, entry, tensor, indent=""):
     """The stub of one operator's function; with an indent, of the method."""
     inputs = inputs_of(entry, tensor)
     if indent:
-        inputs = [("self", ""), *(inputs[1:] if not describe(entry).variable else inputs)]
+        inputs = [("self", ""), *(inputs[1:] if not describe_operator(entry).variable else inputs)]
     given = dict(inputs)
     for key, text in parameters_of(entry):
         given.setdefault(key, text)

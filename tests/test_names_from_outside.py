@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.base.kinds import call_with
+from cynet.base.kinds import call_with_settings
 from cynet.contrib import amp, quantization
 from cynet.serving import Application, c_predict
 
@@ -225,7 +225,7 @@ def test_settings_that_are_given_twice_or_have_no_name():
     with pytest.raises(mx.errors.ArgumentTypeError, match="must be str, got 1"):
         make({"shape": "shape", 1: 2})
     with pytest.raises(mx.errors.ArgumentTypeError, match="part: there is no setting 'self'"):
-        call_with("part", dict, [], {"self": 1})
+        call_with_settings("part", dict, [], {"self": 1})
 
 
 @pytest.mark.parametrize("name", ["callback", "args", "kwargs", "ctx", "op_type"])

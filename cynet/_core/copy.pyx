@@ -7,7 +7,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from .. cimport _engine
 from .._engine cimport VarHandle, complete, kCopy, kInline, kNormal, publish_results
-from ..engine.inline cimport INLINE_COPY_BYTES, INLINE_PASS_BYTES
+from ..engine.inline cimport MAX_INLINE_COPY_BYTES, MAX_INLINE_PASS_BYTES
 from .face cimport ND
 from .._ndarray cimport (
     Chunk, NDArrayBase, blob_shape, do_overlap, is_on_host, new_array, same_shape
@@ -16,10 +16,10 @@ from .sparse_kind cimport refuse_sparse
 from .._typedefs cimport RunContext, dtype_size, kBfloat16, kCPU, kCPUPinned, kGPU
 from ..cuda.driver cimport check, launch
 from ..cuda.transfer cimport (
-    Strides, call_later, copy_between_devices, copy_on_gpu, download_later, download_pinned, fill,
+    Strides, call_after, copy_between_devices, copy_on_gpu, download_later, download_pinned, fill,
     upload, upload_pinned
 )
-from ..kernels.movement.strided_copy cimport StridedCopy, copy_gather, copy_scatter, copy_strided
+from ..kernels.movement.strided_copy cimport StridedCopy, copy_from_rows, copy_to_rows, copy_strided
 
 import numpy as np
 
@@ -187,7 +187,7 @@ cdef int _push_copy_task(_engine.EngineFn run, CopyTask* task, NDArrayBase dst, 
     cdef VarHandle target = dst.chunk.var
     cdef int n_const = 0 if source == NULL or source == target else 1
     cdef bint host = is_on_host(&dst.blob)
-    cdef int flags = kInline if 2 * task.nbytes <= INLINE_PASS_BYTES or not host else kNormal
+    cdef int flags = kInline if 2 * task.nbytes <= MAX_INLINE_PASS_BYTES or not host else kNormal
     if run == _run_upload:
         flags |= kCopy
     # The engine owns the task from here on, whether or not the push is refused.
@@ -204,7 +204,7 @@ cdef int _push_copy_task(_engine.EngineFn run, CopyTask* task, NDArrayBase dst, 
 cdef int _run_copy(void* arg, RunContext* run_ctx) except -1 nogil:
     # The pushing thread (worker 0) wakes no helper for a small copy.
     copy_strided(&(<CopyTask*>arg).what,
-                 run_ctx.worker == 0 and (<CopyTask*>arg).nbytes <= INLINE_COPY_BYTES)
+                 run_ctx.worker == 0 and (<CopyTask*>arg).nbytes <= MAX_INLINE_COPY_BYTES)
     (<CopyTask*>arg).target.written = True
     return 0
 
@@ -285,7 +285,7 @@ cdef int _run_upload_pinned(void* arg, RunContext* run_ctx, void* token) except 
     task.token = token
     task.target.written = True
     publish_results(token)
-    return call_later(run_ctx.dev_id, read, _finish_upload, task)
+    return call_after(run_ctx.dev_id, read, _finish_upload, task)
 
 
 cdef int _run_fill(void* arg, RunContext* run_ctx) except -1 nogil:
@@ -510,12 +510,12 @@ cdef struct RowCopyTask:  # a copy of rows out of an array, or back into it
 
 cdef int _run_row_copy(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef RowCopyTask* task = <RowCopyTask*>arg
-    cdef bint serial = run_ctx.worker == 0 and task.n * task.nbytes <= INLINE_COPY_BYTES
+    cdef bint serial = run_ctx.worker == 0 and task.n * task.nbytes <= MAX_INLINE_COPY_BYTES
     if task.scatter:
-        copy_scatter(
+        copy_to_rows(
             task.array, task.picked_rows, task.step, task.rows, task.n, task.nbytes, serial)
     else:
-        copy_gather(task.picked_rows, task.array, task.rows, task.n, task.nbytes, serial)
+        copy_from_rows(task.picked_rows, task.array, task.rows, task.n, task.nbytes, serial)
     task.target.written = True
     return 0
 
@@ -569,7 +569,7 @@ cdef int copy_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, i
         n_sources = 2
     else:
         memcpy(task.rows, rows, n * sizeof(int64_t))
-    flags = kInline if gpu or 2 * n * nbytes <= INLINE_PASS_BYTES else kNormal
+    flags = kInline if gpu or 2 * n * nbytes <= MAX_INLINE_PASS_BYTES else kNormal
     with nogil:
         _engine.push_sync(_run_row_copy_kernel if gpu else _run_row_copy, task, _free_task,
                           array.blob.dev_type, array.blob.dev_id, sources, n_sources, &target, 1,
@@ -584,7 +584,7 @@ cdef NDArrayBase _upload_row_indices(const int64_t* rows, int64_t n, int dev_id)
     return out
 
 
-def last_of_equal_rows(rows):
+def last_position_per_row(rows):
     """Return the last position of each index in `rows`: one thread writes a repeated row."""
     _, last = np.unique(rows[::-1], return_index=True)
     return np.sort(len(rows) - 1 - last)

@@ -28,12 +28,12 @@ cdef class Face:  # rules of a family of array functions, as mx.nd
         self.array_class = cls
         cls._face = self
 
-    def set_mask_reader(self, read_masks):
+    def set_mask_key_converter(self, read_masks):
         """Set the function `read_masks`, which decides what counts as a mask."""
         self.read_masks = read_masks
 
     @property
-    def no_axes(self):
+    def no_axes(self):  # shape of a result without axes
         """Return the shape of a result without axes: () or (1,)."""
         return () if self.has_0d_results() else (1,)
 

@@ -9,9 +9,9 @@ from .. cimport _engine
 from .._engine cimport VarHandle, kInline, kNormal
 from .._ndarray cimport Chunk, NDArrayBase, new_array
 from .._typedefs cimport MAX_NDIM, RunContext, dtype_size
-from ..engine.inline cimport INLINE_COPY_BYTES, INLINE_PASS_BYTES
+from ..engine.inline cimport MAX_INLINE_COPY_BYTES, MAX_INLINE_PASS_BYTES
 from ..kernels.movement.marked_rows cimport count_marked, gather_marked, mark_block_count
-from ..kernels.movement.strided_copy cimport copy_gather
+from ..kernels.movement.strided_copy cimport copy_from_rows
 from ..kernels.parallel cimport threads_if_awake, threads_for
 
 from ..base.errors import OutOfMemoryError, ShapeError
@@ -38,7 +38,7 @@ cdef int _push_pick_task(_engine.EngineFn run, PickTask* task, NDArrayBase out, 
     cdef VarHandle sources[2]
     cdef VarHandle target = out.chunk.var
     cdef int n_sources = 1
-    cdef int flags = kInline if touched <= INLINE_PASS_BYTES else kNormal
+    cdef int flags = kInline if touched <= MAX_INLINE_PASS_BYTES else kNormal
     out.chunk.written = False
     task.to, task.source = <char*>out.blob.data, <const char*>array.blob.data
     task.target = out.chunk
@@ -56,7 +56,7 @@ cdef int _push_pick_task(_engine.EngineFn run, PickTask* task, NDArrayBase out, 
 cdef int _run_rows_by_mask(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef PickTask* task = <PickTask*>arg
     cdef int64_t work = task.n + task.total * task.nbytes // 4
-    cdef bint serial = run_ctx.worker == 0 and work <= INLINE_COPY_BYTES // 4
+    cdef bint serial = run_ctx.worker == 0 and work <= MAX_INLINE_COPY_BYTES // 4
     gather_marked(threads_if_awake(work) if serial else threads_for(work), task.to, task.source,
                   task.by, task.n, task.nbytes, task.starts, task.total)
     task.target.written = True
@@ -104,8 +104,8 @@ cdef NDArrayBase rows_by_mask(NDArrayBase array, int axes, NDArrayBase mask, con
 # --- by indices -----------------------------------------------------------------------------------
 cdef int _run_rows_by_index(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef PickTask* task = <PickTask*>arg
-    cdef bint serial = run_ctx.worker == 0 and task.n * task.nbytes <= INLINE_COPY_BYTES
-    copy_gather(task.to, task.source, <const int64_t*>task.by, task.n, task.nbytes, serial)
+    cdef bint serial = run_ctx.worker == 0 and task.n * task.nbytes <= MAX_INLINE_COPY_BYTES
+    copy_from_rows(task.to, task.source, <const int64_t*>task.by, task.n, task.nbytes, serial)
     task.target.written = True
     return 0
 

@@ -20,7 +20,7 @@ from ..base.errors import GradientError
 from ..operator.second_order import Flat
 
 
-cdef class AdjointNode(StepNode):
+cdef class AdjointNode(StepNode):  # a recorded backward call
     """The graph node of a backward call, which maps gradients of outputs to gradients of inputs."""
 
     cdef Call call
@@ -202,7 +202,7 @@ def record_gradients_as_operators(CallNode node, list grads, list wanted, parts)
     return out
 
 
-cdef class AliasNode(StepNode):
+cdef class AliasNode(StepNode):  # a second node for an array
     """A second graph node for an array, at which a walk over a part of the graph ends."""
 
     @property

@@ -9,7 +9,7 @@ cdef str NOT_RECORDED  # error message for an array in no graph; {} is its name
 
 
 # The module ndarray/sparse/gradients.py.
-cdef object sparse_gradients()
+cdef object sparse_module()
 # A new array like `like`, not initialized.
 cdef NDArrayBase new_array_like(const TBlob* like, Face face)
 cdef NDArrayBase filled_like(const TBlob* like, double value, Face face)

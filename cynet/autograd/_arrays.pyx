@@ -22,7 +22,7 @@ NOT_RECORDED = (
     "graph, unless it was called with retain_graph=True.")
 
 
-cdef object sparse_gradients():
+cdef object sparse_module():
     global _sparse_module
     if _sparse_module is None:
         from ..ndarray.sparse import gradients
@@ -46,7 +46,7 @@ cdef NDArrayBase filled_like(const TBlob* like, double value, Face face):
 cdef int fill(NDArrayBase array, double value) except -1:
     cdef Region to = whole_region(array)
     if is_sparse(&array.blob):
-        sparse_gradients().set_to_zeros(array)
+        sparse_module().set_to_zeros(array)
         return 0
     if array.blob.size == 0:
         return 0
@@ -57,7 +57,7 @@ cdef int copy_values(NDArrayBase target, NDArrayBase source) except -1:
     cdef Region to = whole_region(target)
     cdef Region region = whole_region(source)
     if is_sparse(&target.blob) or is_sparse(&source.blob):
-        sparse_gradients().assign_gradient(target, source)
+        sparse_module().assign_gradient(target, source)
         return 0
     return push_copy(target, &to, source, &region)
 
@@ -74,7 +74,7 @@ cdef NDArrayBase copy_of(NDArrayBase source):
 cdef NDArrayBase add_arrays(NDArrayBase a, NDArrayBase b, NDArrayBase out):
     global _add_entry
     if is_sparse(&a.blob) or is_sparse(&b.blob):
-        return sparse_gradients().add_gradients(a, b, out)
+        return sparse_module().add_gradients(a, b, out)
     if _add_entry is None:
         _add_entry = get_operator("elemwise_add")
     return run_one_output(resolve_call(a.face, _add_entry, [a, b], (), {}, None), a, b, out)
@@ -93,7 +93,7 @@ cdef NDArrayBase check_head_grad(NDArrayBase head, object given, int i):
             f"the gradient of head {i} must be an NDArray or None, got {shown(given)}")
     grad = given
     if is_sparse(&grad.blob) or is_sparse(&head.blob):
-        return sparse_gradients().given_head_gradient(head, given, i)
+        return sparse_module().accept_head_gradient(head, given, i)
     if not same_shape(&head.blob, &grad.blob):
         raise ShapeError(f"the gradient of head {i} has shape {blob_shape(&grad.blob)}, the "
                          f"head has shape {blob_shape(&head.blob)}")

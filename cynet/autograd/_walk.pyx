@@ -16,7 +16,7 @@ from ..ndarray._tape cimport (
     DETACHED, GradInfo, CallNode, Leaf, Node, StepNode, out_index, is_training, node_of, set_flags)
 from ._arrays cimport (
     NOT_RECORDED, add_arrays, copy_of, copy_values, entries_of, fill, filled_like, check_head_grad,
-    link_to_entry, entry_of_output, reshaped_like, sparse_gradients, new_array_like)
+    link_to_entry, entry_of_output, reshaped_like, sparse_module, new_array_like)
 
 from .. import ndarray
 from ..base.errors import GradientError
@@ -167,7 +167,7 @@ cdef class Walk:  # one backward pass over a graph
         cdef Node source
         for i, entry in enumerate(node.inputs):
             source = node_of(entry) if self.wants_gradient(entry) else None
-            if source is not None and not self.is_stored_at_once(source):
+            if source is not None and not self.is_gradient_stored_at_once(source):
                 _observers[0](node, i, source.grads[out_index(entry)])
             elif source is not None:
                 _observers[0](node, i, (<Leaf>source).grad if self.wanted is None
@@ -177,7 +177,7 @@ cdef class Walk:  # one backward pass over a graph
         # A walk ends at a leaf, or at a variable that `grad` was called for.
         return isinstance(node, Leaf) or (self.wanted is not None and node in self.wanted)
 
-    cdef bint is_stored_at_once(self, Node node) except -1:
+    cdef bint is_gradient_stored_at_once(self, Node node) except -1:
         # True if the walk ends here and its gradient is stored at once, as no hook reads it before.
         return self.is_walk_end(node) and node.hooks is None
 
@@ -187,7 +187,7 @@ cdef class Walk:  # one backward pass over a graph
         cdef NDArrayBase grad
         if node.hooks is not None and node.needed and node.grads[0] is not None:
             if self.has_row_gradient(node) and not is_sparse(&(<NDArrayBase>node.grads[0]).blob):
-                node.grads[0] = sparse_gradients().to_row_sparse(node.grads[0])
+                node.grads[0] = sparse_module().to_row_sparse(node.grads[0])
             self.call_hooks(node)
             grad = node.grads[0]
             if self.wanted is not None:
@@ -198,7 +198,7 @@ cdef class Walk:  # one backward pass over a graph
             if isinstance(node, Leaf) and node in self.wanted and self.wanted[node] is None:
                 self.wanted[node] = self._zero_gradient_of(<Leaf>node)
             elif node in self.wanted and self.has_row_gradient(node) and not self.create:
-                self.wanted[node] = sparse_gradients().to_row_sparse(self.wanted[node])
+                self.wanted[node] = sparse_module().to_row_sparse(self.wanted[node])
             return 0
         leaf = <Leaf>node
         if leaf.req != kNullOp:
@@ -209,7 +209,7 @@ cdef class Walk:  # one backward pass over a graph
 
     cdef NDArrayBase _zero_gradient_of(self, Leaf leaf):
         if leaf.grad is not None and is_sparse(&leaf.grad.blob):
-            return sparse_gradients().zero_gradient_like(leaf.grad)
+            return sparse_module().zero_gradient_like(leaf.grad)
         return filled_like(&leaf.like, 0, leaf.face)
 
     cdef bint has_row_gradient(self, object entry) except -1:
@@ -235,7 +235,7 @@ cdef class Walk:  # one backward pass over a graph
         cdef NDArrayBase out
         cdef int i
         request[0] = kWriteTo
-        if self.is_stored_at_once(node):
+        if self.is_gradient_stored_at_once(node):
             if self.wanted is not None:
                 out = self.wanted[node]
                 if out is None:
@@ -267,7 +267,7 @@ cdef class Walk:  # one backward pass over a graph
         cdef Node node = node_of(entry)
         cdef NDArrayBase old
         cdef int i
-        if self.is_stored_at_once(node):
+        if self.is_gradient_stored_at_once(node):
             if self.wanted is not None:
                 old = self.wanted[node]
                 if old is not None:
@@ -393,7 +393,7 @@ cdef class Walk:  # one backward pass over a graph
         arrays.req = self.requests.data()
         if info.view or info.passes:  # the output's gradient may be the inputs' gradient itself
             for i in range(n_in):
-                if self._can_pass_to(node.inputs[i]):
+                if self._can_pass_gradient_to(node.inputs[i]):
                     takers += 1
         for i in range(n_in):
             entry = node.inputs[i]
@@ -404,13 +404,13 @@ cdef class Walk:  # one backward pass over a graph
                     arrays.in_grad[i], arrays.req[i] = <PyObject*>array, kWriteTo
                     computed += 1
                 continue
-            if takers and self._can_pass_to(entry):
+            if takers and self._can_pass_gradient_to(entry):
                 grad = reshaped_like(node.grads[0], &call.arrays[i])
                 is_shared = takers > 1 or node.shared_grads & 1 or grad is not node.grads[0]
                 self.add_gradient(entry, grad, is_shared)
                 continue
             if self.has_row_gradient(entry):
-                grad = sparse_gradients().row_grad(call.prop, node.arrays[:n_in], node.grads[0], i)
+                grad = sparse_module().row_grad(call.prop, node.arrays[:n_in], node.grads[0], i)
                 if grad is not None:
                     self.add_gradient(entry, grad, False)
                     continue
@@ -422,7 +422,7 @@ cdef class Walk:  # one backward pass over a graph
                 self.late.append((entry, array))
             else:
                 array = self.gradient_target(entry, &call.arrays[i], &arrays.req[i])
-                if self._is_saved_by(node, array):  # backward reads the array itself
+                if self._is_array_saved_by(node, array):  # backward reads the array itself
                     grad = new_array_like(&call.arrays[i], call.face)
                     if arrays.req[i] == kAddTo:
                         copy_values(grad, array)
@@ -444,7 +444,7 @@ cdef class Walk:  # one backward pass over a graph
                 self.add_gradient(entry, array, False)
         return 0
 
-    cdef bint _can_pass_to(self, object entry) except -1:
+    cdef bint _can_pass_gradient_to(self, object entry) except -1:
         # True if the entry may take a gradient's array itself; a leaf has an array of its own.
         cdef Node node
         if not self.wants_gradient(entry):
@@ -462,7 +462,7 @@ cdef class Walk:  # one backward pass over a graph
                 return True
         return False
 
-    cdef bint _is_saved_by(self, CallNode node, NDArrayBase target):
+    cdef bint _is_array_saved_by(self, CallNode node, NDArrayBase target):
         cdef NDArrayBase array
         for array in node.arrays:
             if array is not None and array.chunk == target.chunk:
@@ -470,7 +470,7 @@ cdef class Walk:  # one backward pass over a graph
         return False
 
     # --- create_graph -----------------------------------------------------------------------------
-    cdef int differentiate(self, CallNode node) except -1:
+    cdef int differentiate(self, CallNode node) except -1:  # by recorded calls
         # Compute the gradients of a call by recorded calls, which can be differentiated again.
         cdef Call call = node.call
         cdef GradInfo info = node.info
@@ -518,14 +518,14 @@ cdef list _gradient_as_calls(CallNode node, list grads, list inputs, list output
         parts = rule.gradients(prop, ndarray, grads, inputs, outputs)
         return record_gradients_as_operators(node, grads, wanted, parts)
     if isinstance(rule, Rewrite):
-        parts = _gradient_by_rewriting(node, rule.outputs, grads, inputs, outputs, wanted)
+        parts = _differentiate_rewritten(node, rule.outputs, grads, inputs, outputs, wanted)
     if not isinstance(rule, Rewrite) or parts is None:
         prop.differentiate(ndarray, grads, inputs, outputs, list(call.in_shapes))  # raises
     return record_gradients_as_operators(node, grads, wanted, parts)
 
 
-cdef list _gradient_by_rewriting(CallNode node, how, list grads, list inputs, list outputs,
-                                 list wanted):
+cdef list _differentiate_rewritten(CallNode node, how, list grads, list inputs, list outputs,
+                                   list wanted):
     # Differentiate an equivalent graph of other operators, which begins at aliases of the inputs.
     cdef Call call = node.call
     cdef Walk walk
@@ -572,7 +572,7 @@ cdef int _seed_head_gradients(Walk walk, list heads, list entries, list grads) e
             continue
         if grads is None or grads[i] is None:
             if is_sparse(&head.blob):
-                walk.add_gradient(entries[i], sparse_gradients().default_head_gradient(head), False)
+                walk.add_gradient(entries[i], sparse_module().default_head_gradient(head), False)
             else:
                 walk.add_gradient(entries[i], filled_like(&head.blob, 1, head.face), False)
             continue

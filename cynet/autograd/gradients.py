@@ -20,7 +20,7 @@ class _HeadListError(ArgumentError, AssertionError):
     """Empty lists, or lists of different lengths, for which MXNet raises AssertionError."""
 
 
-def _array_list(what, given):
+def _as_arrays(what, given):
     given = [given] if isinstance(given, NDArray) else given
     if not isinstance(given, (list, tuple)):
         raise ArgumentTypeError(f"{what} must be an NDArray or a list of them, got {shown(given)}")
@@ -28,12 +28,12 @@ def _array_list(what, given):
 
 
 def _check_heads(heads, head_grads):
-    heads = _array_list("heads", heads)
+    heads = _as_arrays("heads", heads)
     if not heads:
         raise _HeadListError("heads must not be an empty list")
     if head_grads is None:
         return heads, None
-    head_grads = _array_list("head_grads", head_grads)
+    head_grads = _as_arrays("head_grads", head_grads)
     if len(heads) != len(head_grads):
         raise _HeadListError(
             f"heads and head_grads must be lists of the same length, got {len(heads)} and "
@@ -74,7 +74,7 @@ def mark_variables(
     [2. 4.]
     <NDArray 2 @cpu(0)>
     """
-    variables, gradients = _array_list("variables", variables), _array_list("gradients", gradients)
+    variables, gradients = _as_arrays("variables", variables), _as_arrays("gradients", gradients)
     if isinstance(grad_reqs, str):
         grad_reqs = [grad_reqs] * len(variables)
     if not len(variables) == len(gradients) == len(grad_reqs):
@@ -173,7 +173,7 @@ def grad(
     flags = {"retain_graph": retain_graph, "create_graph": create_graph, "train_mode": train_mode}
     _walk.check_optional_flags("grad", flags)
     heads, head_grads = _check_heads(heads, head_grads)
-    variables = _array_list("variables", variables)
+    variables = _as_arrays("variables", variables)
     if not variables:
         raise _HeadListError("variables must not be an empty list")
     for i, variable in enumerate(variables):

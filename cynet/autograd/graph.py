@@ -76,7 +76,7 @@ def get_symbol(x: NDArray) -> Symbol:
 
 
 def _to_symbol(node, sources, made, new_var, counts):
-    call = node.symbol_call
+    call = node.symbol_name_and_params
     if call is None:
         raise GradientError(f"expected an operator, got {node.name}, recorded at {node.location()}")
     inputs = []

@@ -50,7 +50,7 @@ def _batch_length(axes, inputs):
     return count
 
 
-def _stacked_outputs(outputs, axis):
+def _stack_outputs(outputs, axis):
     """The samples' outputs stacked into one array along `axis`."""
     first = outputs[0]
     for i, each in enumerate(outputs):
@@ -119,8 +119,8 @@ def vmap(
             ]
             results.append(function(*sample))
         if not isinstance(results[0], (list, tuple)):
-            return _stacked_outputs(results, out_axes)
-        parts = [_stacked_outputs(each, out_axes) for each in zip(*results, strict=True)]
+            return _stack_outputs(results, out_axes)
+        parts = [_stack_outputs(each, out_axes) for each in zip(*results, strict=True)]
         return type(results[0])(parts)
 
     return apply_to_batches

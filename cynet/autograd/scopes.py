@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.kinds import check_flag
-from ..ndarray._tape import begin_scope, get_state, resume_scope, set_state
+from ..ndarray._tape import begin_record_scope, get_state, resume_scope, set_state
 
 __all__ = ["is_recording", "is_training", "pause", "predict_mode", "record", "set_recording"]
 __all__ += ["set_training", "train_mode"]
@@ -77,7 +77,7 @@ def _set_flag(bit: int, name: str, value: bool) -> bool:
     check_flag(name, "value", value)
     old = get_state()
     if value and bit == _RECORDS_FLAG and not old & bit:
-        begin_scope()
+        begin_record_scope()
     set_state(old | bit if value else old & ~bit)
     return bool(old & bit)
 
@@ -97,7 +97,7 @@ class _Scope:
     def __enter__(self) -> _Scope:
         old = get_state()
         begins = self._flags & ~old & _RECORDS_FLAG
-        self._before.append((old, begin_scope() if begins else None))
+        self._before.append((old, begin_record_scope() if begins else None))
         set_state((old & ~self._mask) | self._flags)
         return self
 

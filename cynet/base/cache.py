@@ -43,11 +43,11 @@ def code_folder(kind: str) -> Path:
             place.chmod(stat.S_IMODE(found.st_mode) & ~0o022)
             found = place.stat()
     fault = _why_distrusted(found)
-    return _private_folder(str(place), fault) / kind if fault else place
+    return _make_private_folder(str(place), fault) / kind if fault else place
 
 
 @functools.cache
-def _private_folder(place: str, fault: str) -> Path:
+def _make_private_folder(place: str, fault: str) -> Path:
     """Make a temporary folder for this process, and warn that it replaces the folder `place`."""
     warnings.warn(
         f"compiled code is not cached in {place}, because {fault}; each process compiles it "

@@ -27,7 +27,7 @@ _EXTRAS_OF_PACKAGE = {
     "wandb": "track",
 }
 # package -> its module, where the names differ
-_PIP_NAMES = {
+_PIP_NAMES = {  # module -> its package on PyPI
     "cv2": "opencv-python-headless",
     "mlflow": "mlflow-skinny",
     "ray": "ray[tune]",

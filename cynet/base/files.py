@@ -34,7 +34,7 @@ except ImportError:  # on Windows, where an open file cannot be removed
 _PART_FILE = re.compile(r"\.cynet-[0-9a-f]{16}\.part")  # names of files that are being written
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows: without it, os.open changes line ends
 # the checksum at the end of a file, which detects damage when the file is read
-_CHECKSUM_MARK, _DIGEST_BYTES, _CHUNK_BYTES = b"CYNSUM1\n", 20, 1 << 20
+_CHECKSUM_MARK, _DIGEST_BYTES, _CHUNK_BYTES = b"CYNSUM1\n", 20, 1 << 20  # of checksums, of reads
 SEAL_BYTES = len(_CHECKSUM_MARK) + _DIGEST_BYTES  # bytes of the checksum at the end of a file
 
 

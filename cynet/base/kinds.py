@@ -229,7 +229,7 @@ def open_json(path: str, form: str, what: str) -> Iterator[dict[str, Any]]:
         raise FormatError(f"{shown(path)} is no file of {what} ({error!r})") from None
 
 
-def call_with(
+def call_with_settings(
     where: str, function: Callable[..., Any], args: Sequence[Any], settings: dict[str, Any]
 ) -> Any:
     """Return ``function(*args, **settings)``; the names of `settings` come from outside.
@@ -241,9 +241,9 @@ def call_with(
 
     Examples
     --------
-    >>> call_with("shape", dict, [], {"size": 3})
+    >>> call_with_settings("shape", dict, [], {"size": 3})
     {'size': 3}
-    >>> call_with("part", slice, [], {"self": 3})
+    >>> call_with_settings("part", slice, [], {"self": 3})
     Traceback (most recent call last):
         ...
     cynet.errors.ArgumentTypeError: part: there is no setting 'self'

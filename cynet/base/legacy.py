@@ -54,7 +54,7 @@ mx_real_t = np.float32  # the default dtype of arrays
 mx_int, mx_uint, mx_int64, mx_float = ctypes.c_int, ctypes.c_uint, ctypes.c_int64, ctypes.c_float
 
 
-class _PoolFinder:
+class _PoolImportHook:
     """Import hook: importing multiprocessing also imports multiprocessing.pool.
 
     MXNet imports the pool, and scripts name it without an import of their own. Here most programs
@@ -80,7 +80,7 @@ class _PoolFinder:
 if "multiprocessing" in sys.modules:
     importlib.import_module("multiprocessing.pool")
 else:
-    sys.meta_path.insert(0, _PoolFinder)
+    sys.meta_path.insert(0, _PoolImportHook)
 
 
 class _NullType:

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 _PACKAGE = __name__.partition(".")[0]
 
-_DTYPES = (np.float32, np.float64, np.float16, np.uint8, np.int32, np.int8, np.int64, np.bool_)
+_MX_DTYPES = (np.float32, np.float64, np.float16, np.uint8, np.int32, np.int8, np.int64, np.bool_)
 _STORAGE_CODES = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}  # MXNet's storage types
 # Values of MXNet's private names: path of the module -> name -> value.
-_PRIVATE_VALUES: dict[str, dict[str, Any]] = {
+_PRIVATE_VALUES: dict[str, dict[str, Any]] = {  # module -> name -> value
     "contrib.text._constants": {"UNKNOWN_IDX": 0},
     "gluon.contrib.data._constants": {"EOS_TOKEN": "<eos>"},
     "lr_scheduler": {"pi": math.pi},
     "ndarray.ndarray": {
-        "_DTYPE_MX_TO_NP": {-1: None, **dict(enumerate(_DTYPES))},
-        "_DTYPE_NP_TO_MX": {None: -1, **{dtype: code for code, dtype in enumerate(_DTYPES)}},
+        "_DTYPE_MX_TO_NP": {-1: None, **dict(enumerate(_MX_DTYPES))},
+        "_DTYPE_NP_TO_MX": {None: -1, **{dtype: code for code, dtype in enumerate(_MX_DTYPES)}},
         "_GRAD_REQ_MAP": {"null": 0, "write": 1, "add": 3},
         "_SIGNED_INT32_UPPER_LIMIT": 2**31 - 1,
         "_STORAGE_TYPE_CSR": _STORAGE_CODES["csr"],
@@ -132,7 +132,7 @@ class MXNetModule(ModuleType):
 
     def _find_value(self, name: str) -> Any:
         if name == "__all__":
-            return self._star_names()
+            return self._star_import_names()
         if name.startswith("__"):
             raise NotFoundError(f"module '{self.__name__}' has no attribute '{name}'")
         if name in _PRIVATE_VALUES.get(self._module_path, ()):
@@ -181,7 +181,7 @@ class MXNetModule(ModuleType):
         found.update(*map(dir, self._sources[:1]))
         return sorted(name for name in found if hasattr(self, name))
 
-    def _star_names(self) -> list[str]:
+    def _star_import_names(self) -> list[str]:
         """Return the names of ``from mxnet.x import *``: those of MXNet that cynet has."""
         table = globals_of_mxnet()
         names = table.get(f"{self._module_path} *")

@@ -9,7 +9,7 @@ axes either way.
 import threading
 
 
-class _ThreadSwitches(threading.local):
+class _ThreadSwitches(threading.local):  # NumPy's shapes and arrays are on
     on = arrays = False
 
 

@@ -76,10 +76,10 @@ def seeded_numpy(seed: int) -> Iterator[None]:
     """
     generator, words = get_bit_generator(), b""
     if _has_known_layout(generator):
-        words = _generator_words(generator)
+        words = _generator_state_bytes(generator)
         normal = np.random.standard_normal()
         state = None
-        if _generator_words(generator) == words:
+        if _generator_state_bytes(generator) == words:
             state = {**generator.state, "has_gauss": 1, "gauss": normal}
     else:
         state = np.random.get_state(legacy=False)
@@ -107,11 +107,11 @@ def _has_known_layout(generator: np.random.BitGenerator) -> bool:
         return False
     if _is_layout_known is None:
         inner = generator.state["state"]
-        found = np.frombuffer(_generator_words(generator), np.uint32)
+        found = np.frombuffer(_generator_state_bytes(generator), np.uint32)
         _is_layout_known = bool((found[:-1] == inner["key"]).all() and found[-1] == inner["pos"])
     return _is_layout_known
 
 
-def _generator_words(generator: np.random.BitGenerator) -> bytes:
+def _generator_state_bytes(generator: np.random.BitGenerator) -> bytes:
     with generator.lock:
         return ctypes.string_at(generator.ctypes.state_address, _STATE_BYTES)

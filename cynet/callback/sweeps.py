@@ -119,5 +119,5 @@ class Ray(MetricWriter):
             raise ArgumentTypeError(f"Ray: report is a function of a dict, got {shown(report)}")
         self._report = report
 
-    def _write(self, figures, step):
+    def _write(self, figures, step):  # metrics of a batch or an epoch
         self._report({**figures, "epoch": step})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["TensorBoard"]
 
 
-def _summary_writer(folder, who):
+def _open_writer(folder, who):
     folder = file_name(folder, f"{who}: the folder")
     with naming("write", folder):
         return optional("tensorboardX", who).SummaryWriter(folder)
@@ -57,9 +57,9 @@ class TensorBoard(MetricWriter):
 
     def __init__(self, folder: FileName, frequent: int | None = None) -> None:
         super().__init__(frequent)
-        self._summary_writer = _summary_writer(folder, "callback.TensorBoard")
+        self._summary_writer = _open_writer(folder, "callback.TensorBoard")
 
-    def _write(self, figures, step):
+    def _write(self, figures, step):  # metrics of a batch or an epoch
         for name, value in figures.items():
             self._summary_writer.add_scalar(name, value, step)
         self._summary_writer.flush()
@@ -82,7 +82,7 @@ class LogMetricsCallback:
 
     def __init__(self, logging_dir: FileName, prefix: str | None = None) -> None:
         self.prefix = prefix
-        self.summary_writer = _summary_writer(logging_dir, "contrib.tensorboard.LogMetricsCallback")
+        self.summary_writer = _open_writer(logging_dir, "contrib.tensorboard.LogMetricsCallback")
         self.step = 0
 
     def __call__(self, param: BatchEndParam) -> None:

@@ -102,7 +102,7 @@ class WeightsAndBiases(MetricWriter):
             self._run = self._wandb.init(**settings)
             self._id = self._run.id
 
-    def _write(self, figures, step):
+    def _write(self, figures, step):  # metrics of a batch or an epoch
         if self._run is not None and is_first():
             words = {} if any(name.startswith("Batch-") for name in figures) else {"epoch": step}
             self._run.log({**figures, **words})
@@ -175,7 +175,7 @@ class MLflow(MetricWriter):
         if self._params and begun != self._id:
             self._mlflow.log_params(self._params)
 
-    def _write(self, figures, step):
+    def _write(self, figures, step):  # metrics of a batch or an epoch
         if is_first():
             named = {re.sub(r"[^\w\-./ ]", "_", name): value for name, value in figures.items()}
             self._mlflow.log_metrics(named, step=step)

@@ -9,9 +9,9 @@ from ..onnx import (
 )
 
 # MXNet's older module also had these functions under names with an underscore
-get_model_metadata_ = get_model_metadata
-import_model_ = import_model
-import_to_gluon_ = import_to_gluon
+get_model_metadata_ = get_model_metadata  # MXNet's older name
+import_model_ = import_model  # MXNet's older name
+import_to_gluon_ = import_to_gluon  # MXNet's older name
 
 __all__ = [
     "export_model",

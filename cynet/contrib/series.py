@@ -22,7 +22,7 @@ __all__ = ["Scaler", "backtest", "windows"]
 _FORMAT = "cynet scaler 1"  # marks the files of a Scaler
 
 
-def _series_array(where, series):
+def _to_series_array(where, series):
     """Return a series as an array, (steps,) or (steps, variables)."""
     array = series.asnumpy() if hasattr(series, "asnumpy") else np.asarray(series)
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2):
@@ -70,7 +70,7 @@ def windows(
     array([[3, 4],
            [4, 5]])
     """
-    array = _series_array("windows", series)
+    array = _to_series_array("windows", series)
     sizes = {"past": past, "ahead": ahead, "stride": stride}
     past, ahead, stride = (to_count(f"windows: {n}", size) for n, size in sizes.items())
     if len(array) < past + ahead:
@@ -129,7 +129,7 @@ class Scaler(SettingsRepr):
         ArgumentError, ShapeError
             No steps, or values that are not finite.
         """
-        array = _series_array("Scaler", series).astype(np.float64)
+        array = _to_series_array("Scaler", series).astype(np.float64)
         if not len(array) or not np.isfinite(array).all():
             raise ArgumentError(f"Scaler: expected finite numbers, got {shown(array)}")
         if self.by == "std":
@@ -265,7 +265,7 @@ def backtest(
     >>> figures
     {'mae': 0.0, 'rmse': 0.0, 'relative': 0.0}
     """
-    array = _series_array("backtest", series)
+    array = _to_series_array("backtest", series)
     ahead = to_count("backtest: ahead", ahead)
     positions = [to_count("backtest: an origin", each) for each in origins]
     if not positions:

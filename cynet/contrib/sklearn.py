@@ -29,7 +29,7 @@ _sklearn_multiclass = optional("sklearn.utils.multiclass", "contrib.sklearn")
 _MAX_ROWS = 4096  # rows of a prediction
 
 
-def _default_network(outputs):
+def _make_default_network(outputs):
     """Make the network that an estimator uses by default."""
     net = nn.HybridSequential()
     net.add(nn.Dense(64, activation="relu"), nn.Dense(outputs))
@@ -96,7 +96,7 @@ class _Estimator(_sklearn_base.BaseEstimator):
             mx_random.set_state(before)
 
     def _make_network(self, outputs):
-        make = _default_network if self.net is None else self.net
+        make = _make_default_network if self.net is None else self.net
         if not _takes_output_count(make):
             raise ArgumentTypeError(
                 f"{type(self).__name__}: net is a function that makes a Block for a number of"

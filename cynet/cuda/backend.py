@@ -145,14 +145,14 @@ class PinnedMemory(Backend):  # allocator of page-locked host memory
             del self.blocks[address]
 
     def memory_info(self, dev_id):
-        return host_memory()
+        return host_memory_info()
 
     def synchronize(self, dev_id):
         for each in driver.opened_devices():
             driver.synchronize(each)
 
 
-def host_memory():
+def host_memory_info():
     """Return (free, total) bytes of the host's memory."""
     from ..context import cpu
     from ..storage import memory_info

@@ -65,7 +65,7 @@ def _compiler_identity():
     return version.stdout + headers.hexdigest()
 
 
-def device_options(options):
+def translate_rtc_options(options):
     """Translate mx.rtc's options for nvcc: host compiler options follow -Xcompiler."""
     for option in options:
         if option.startswith("-f"):
@@ -76,7 +76,7 @@ def device_options(options):
             yield option
 
 
-def add_instances(text, exports):
+def append_exports(text, exports):
     """Append a table to a source, which makes the compiler instantiate each of `exports`."""
     if not exports:
         return text
@@ -109,7 +109,7 @@ def compile_object(text, user_text, title, options, exports, architecture):
     """
     compiler = optional("pycuda.compiler", "mx.gpu()")
     flags = [*_NVCC_FLAGS, *options]
-    whole = f'#line 1 "{title}"\n{add_instances(text, exports)}'
+    whole = f'#line 1 "{title}"\n{append_exports(text, exports)}'
     parts = [whole, _compiler_identity(), architecture, *flags]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
     try:

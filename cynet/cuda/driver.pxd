@@ -60,6 +60,6 @@ cdef int enter_gpu(int dev_id, void** stream) except -1 nogil
 cdef int launch(void* kernel, const unsigned* grid, const unsigned* block, unsigned shared,
                 void* stream, void** params) noexcept nogil
 # Raise a CynetError with the failed call and the driver's name of `code`, unless that is 0.
-cdef int check(int code, int dev_id, const char* what) except -1 nogil
+cdef int check(int code, int dev_id, const char* what) except -1 nogil  # raises the driver's error
 # Create an event without timing; NULL with an exception set.
 cdef void* new_event(int dev_id) except NULL nogil

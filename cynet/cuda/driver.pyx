@@ -1,6 +1,6 @@
 """The driver's functions by name, and entering a GPU (contract in driver.pxd)."""
 
-from ..engine.threads cimport EnterDevice, set_enter_device
+from ..engine.threads cimport EnterDevice, set_enter_device_fn
 
 import ctypes
 
@@ -78,7 +78,7 @@ def set_gpu_opener(opener):
     global _gpu_opener
     _gpu_opener = opener
     watch_forks()
-    set_enter_device(<EnterDevice>enter_gpu)
+    set_enter_device_fn(<EnterDevice>enter_gpu)
 
 
 def add_gpu(int dev_id, size_t context, size_t stream, size_t in_stream, size_t out_stream,
@@ -140,7 +140,7 @@ cdef int _raise_error(int code, int dev_id, const char* what) except -1 with gil
     raise CynetError(f"gpu({dev_id}): {what.decode()} failed, {error_text(code)}")
 
 
-cdef int check(int code, int dev_id, const char* what) except -1 nogil:
+cdef int check(int code, int dev_id, const char* what) except -1 nogil:  # raises the driver's error
     if code != 0:
         _raise_error(code, dev_id, what)
     return 0

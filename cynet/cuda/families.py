@@ -15,7 +15,7 @@ NARROW_FLOATS = ("cynet::half", "cynet::bfloat16")  # computed in float
 FLOATS = ("float", "double", *NARROW_FLOATS)  # C++ types of elements
 INTEGERS = ("unsigned char", "signed char", "int", "long long")  # C++ types of elements
 NUMBERS = FLOATS + INTEGERS  # C++ types of elements
-ANY_TYPE = (*NUMBERS, "bool")
+ANY_TYPE = (*NUMBERS, "bool")  # C++ types of elements
 NARROW_TYPES = (*NARROW_FLOATS, "unsigned char", "signed char")  # C++ types of elements
 
 
@@ -60,13 +60,13 @@ TEMPLATES = {  # name of a .cu file -> [(its kernels, their types)]
 }
 
 
-def _functor_kernels(template, table):
+def _functor_kernel_names(template, table):
     for name, whole in functors(table).items():
         for kind in FLOATS + (INTEGERS if whole else ()):
             yield f"{template}<cynet::functor::{name}, {kind}>"
 
 
-def _update_kernels():
+def _update_kernel_names():
     for rule, (_, there, on_masters) in update_rules().items():
         if not there:
             continue
@@ -89,15 +89,15 @@ def kernel_instances(source):
         found = [f"{name}<{t}>" for names, types in rows for name in names.split() for t in types]
     elif source == "elementwise":
         found = [
-            *_functor_kernels("unary", "unary"),
-            *_functor_kernels("unary_grad", "unary_grad"),
-            *_functor_kernels("binary", "binary"),
-            *_functor_kernels("binary_grad", "binary_grad"),
+            *_functor_kernel_names("unary", "unary"),
+            *_functor_kernel_names("unary_grad", "unary_grad"),
+            *_functor_kernel_names("binary", "binary"),
+            *_functor_kernel_names("binary_grad", "binary_grad"),
         ]
     elif source == "broadcast":
         found = [
-            *_functor_kernels("broadcast", "binary"),
-            *_functor_kernels("broadcast_grad", "binary_grad"),
+            *_functor_kernel_names("broadcast", "binary"),
+            *_functor_kernel_names("broadcast_grad", "binary_grad"),
         ]
     elif source == "reduce":
         names = "reduce", "reduce_columns", "merge_parts"
@@ -105,7 +105,7 @@ def kernel_instances(source):
     elif source == "cast":
         found = [f"cast<{a}, {b}>" for a in NUMBERS for b in ANY_TYPE]
     elif source == "update":
-        found = [*_update_kernels()]
+        found = [*_update_kernel_names()]
     elif source == "strided":
         found = [f"assign<{d}, {s}>" for d in ANY_TYPE for s in ANY_TYPE]
         found += [f"fill<{w}>" for w in ("unsigned char", "unsigned short", "int", "long long")]

@@ -56,12 +56,12 @@ cdef int run(Recording* recording, RunContext* run_ctx, QueueFn put, void* arg, 
 cdef Recording* find_recording(Recordings* recordings, vector[void*]* at,
                                int dev_id) noexcept nogil
 cdef void drop_graphs(Recordings* recordings, int dev_id) noexcept nogil
-cdef void hold(Recording* recording) noexcept nogil
+cdef void hold_recording(Recording* recording) noexcept nogil
 # Drop one reference. True for the last one: the graph and its memory are freed when the GPU is done
 # with them, and the object that contains the recording may be freed.
 cdef bint release(Recording* recording, int dev_id) noexcept nogil
 
 # The address of random stream bases for this thread's launches (RandomStream of kernels/random.cu);
 # NULL unless a graph is being recorded.
-cdef void* random_base() noexcept nogil
-cdef void set_random_base(void* base) noexcept nogil
+cdef void* random_base() noexcept nogil  # address of a replay's seed and first stream
+cdef void set_random_base(void* base) noexcept nogil  # of this thread's launches

@@ -244,7 +244,7 @@ cdef void _free_spaces(RetainedSpace* spaces) noexcept nogil:
     memset(spaces.newest, 0, sizeof(spaces.newest))
 
 
-cdef void hold(Recording* recording) noexcept nogil:
+cdef void hold_recording(Recording* recording) noexcept nogil:
     recording.holders.fetch_add(1)
 
 
@@ -261,11 +261,11 @@ cdef bint release(Recording* recording, int dev_id) noexcept nogil:
     return True
 
 
-cdef void* random_base() noexcept nogil:
+cdef void* random_base() noexcept nogil:  # address of a replay's seed and first stream
     return _random_base
 
 
-cdef void set_random_base(void* base) noexcept nogil:
+cdef void set_random_base(void* base) noexcept nogil:  # of this thread's launches
     global _random_base
     _random_base = base
 

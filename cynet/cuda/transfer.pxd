@@ -46,4 +46,4 @@ cdef int download_later(int dev_id, const void* source, size_t nbytes, const Str
 cdef int download_pinned(int dev_id, void* to, const void* source, size_t nbytes, Finish finish,
                          void* arg) except -1 nogil
 # The GPU's thread calls `finish(arg, error)` after the event `reached`, which it then destroys.
-cdef int call_later(int dev_id, void* reached, Finish finish, void* arg) except -1 nogil
+cdef int call_after(int dev_id, void* reached, Finish finish, void* arg) except -1 nogil

@@ -157,15 +157,15 @@ cdef int upload(int dev_id, void* to, const void* source, size_t nbytes) except 
         piece = _take_staging_buffer(dev_id)
         memcpy(piece.pinned.ptr, <const char*>source + at, n)
         try:
-            _send_staged(dev_id, piece, <size_t>to + at, n, nbytes <= DIRECT_BYTES)
+            _send_staging_buffer(dev_id, piece, <size_t>to + at, n, nbytes <= DIRECT_BYTES)
         finally:
             _free_staging_buffer(dev_id, piece)
         at += n
     return 0
 
 
-cdef int _send_staged(int dev_id, StagingBuffer* piece, size_t to, size_t n,
-                      bint direct) except -1 nogil:
+cdef int _send_staging_buffer(int dev_id, StagingBuffer* piece, size_t to, size_t n,
+                              bint direct) except -1 nogil:
     cdef OpenGpu* gpu = &gpus[dev_id]
     if direct:
         check(driver.to_device(to, piece.pinned.ptr, n, gpu.stream), dev_id, b"copying to it")
@@ -383,10 +383,10 @@ cdef int download_pinned(int dev_id, void* to, const void* source, size_t nbytes
               b"copying from it")
     finally:
         driver.event_destroy(reached)
-    return call_later(dev_id, _record_event(dev_id, gpu.out_stream), finish, arg)
+    return call_after(dev_id, _record_event(dev_id, gpu.out_stream), finish, arg)
 
 
-cdef int call_later(int dev_id, void* reached, Finish finish, void* arg) except -1 nogil:
+cdef int call_after(int dev_id, void* reached, Finish finish, void* arg) except -1 nogil:
     cdef GpuJob* job = _make_job(reached, finish, arg)
     job.source = NULL
     _queue_job(dev_id, job)

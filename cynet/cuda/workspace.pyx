@@ -5,7 +5,7 @@ from ._device cimport ReadFn, SpaceFn
 from .driver cimport driver
 
 
-cdef void* _device_space(int dev_id, int index, size_t nbytes, void* stream) except? NULL nogil:
+cdef void* _device_workspace(int dev_id, int index, size_t nbytes, void* stream) except? NULL nogil:
     return get_device_workspace(dev_id, index, nbytes)
 
 
@@ -16,9 +16,9 @@ cdef int _copy_to_host(void* to, const void* source, size_t nbytes, void* stream
 
 def workspace_function_address():
     """Address of a SpaceFn."""
-    return <size_t><SpaceFn>_device_space
+    return <size_t><SpaceFn>_device_workspace
 
 
-def read_fn_address():
+def read_fn_address():  # of a function that copies from a GPU
     """Address of a ReadFn."""
     return <size_t><ReadFn>_copy_to_host

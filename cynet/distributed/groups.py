@@ -203,7 +203,7 @@ def _create_communicator(talk, ranks):
     no member."""
     made = []
 
-    def start(comm):
+    def start(comm):  # splits `comm`; returns a barrier
         talk.groups += 1
         mine = ranks.index(talk.rank) if talk.rank in ranks else None
         color = talk._mpi.UNDEFINED if mine is None else 0
@@ -213,5 +213,5 @@ def _create_communicator(talk, ranks):
             talk.parts.append(made[0])
         return comm.Ibarrier()
 
-    talk.hand_in(Request(f"group of ranks {ranks}", 0, 8, start).with_event()).wait()
+    talk.hand_in(Request(f"group of ranks {ranks}", 0, 8, start).make_waitable()).wait()
     return made[0] if made else None

@@ -47,7 +47,7 @@ class Request:  # one collective operation of the ranks
         """The text that ranks exchange if their requests differ."""
         return f"{self.terms}\n{self.what}" if self.terms else self.what
 
-    def with_event(self):
+    def make_waitable(self):
         """Make `wait` usable, for a request that no engine function waits for."""
         self._done = threading.Event()
         return self

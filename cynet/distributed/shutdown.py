@@ -22,24 +22,24 @@ _READING_SECONDS = 2.0  # seconds that a launcher has for reading this process's
 _exit_state = {"code": None, "hooked": False}  # exit code; whether hooks are installed
 
 
-def install_exit_hooks(find):
+def install_exit_hooks(find_world):
     """Install hooks that report the end of this process to the other ranks.
 
     Parameters
     ----------
-    find : callable
+    find_world : callable
         Returns the World, or None.
     """
     if _exit_state["hooked"]:
         return
     _exit_state["hooked"] = True
-    atexit.register(_leave_job_at_exit, find)
+    atexit.register(_leave_job_at_exit, find_world)
     inner = sys.excepthook
 
     def report_exception(kind, error, trace):
         inner(kind, error, trace)
         _flush_streams()
-        report_failure(find(), error)
+        report_failure(find_world(), error)
 
     sys.excepthook = report_exception
 
@@ -87,8 +87,8 @@ def _unread_bytes(number):
         return 0
 
 
-def _leave_job_at_exit(find):
-    world = find()
+def _leave_job_at_exit(find_world):
+    world = find_world()
     if world is None or world.size == 1 or world.pid != os.getpid():
         return
     try:

@@ -100,7 +100,7 @@ class World:
         Examples
         --------
         >>> from cynet.distributed.requests import Request
-        >>> world, request = mx.distributed.world(), Request("all are here").with_event()
+        >>> world, request = mx.distributed.world(), Request("all are here").make_waitable()
         >>> if world.size > 1:  # a process that is alone has nobody to hand it to
         ...     world.hand_in(request)
         ...     request.wait()
@@ -159,7 +159,7 @@ class World:
         >>> mx.distributed.world().barrier()  # returns at once in a single process
         """
         if not self._has_one_rank:
-            self._open_communication().hand_in(Request("barrier").with_event()).wait()
+            self._open_communication().hand_in(Request("barrier").make_waitable()).wait()
 
     def allreduce(
         self, values: NumpyArray, what: str = "values", in_order: bool = True
@@ -198,7 +198,7 @@ class World:
         request = Request(
             text, 1, values.nbytes, lambda comm: comm.Iallreduce(values, out), keep=(values, out)
         )
-        self._open_communication().hand_in(request.with_event(), in_order=in_order).wait()
+        self._open_communication().hand_in(request.make_waitable(), in_order=in_order).wait()
         return out
 
     def vote(self, yes: bool) -> Callable[[], bool]:
@@ -225,10 +225,10 @@ class World:
         mine, found = np.array([not yes], np.int64), np.empty(1, np.int64)
         request = Request(
             "vote", 1 << 20, 8, lambda comm: comm.Iallreduce(mine, found), keep=(mine, found)
-        ).with_event()
+        ).make_waitable()
         self._open_communication().hand_in(request)
 
-        def answer():
+        def answer():  # whether all ranks said yes
             request.wait()
             return bool(found[0] == 0)
 
@@ -264,7 +264,7 @@ class World:
             lambda comm: comm.Iallgatherv(mine, [out, (sizes, starts[:-1])]),
             keep=(mine, out),
         )
-        self._open_communication().hand_in(request.with_event()).wait()
+        self._open_communication().hand_in(request.make_waitable()).wait()
         return [out[starts[i] : starts[i + 1]].tobytes() for i in range(self.size)]
 
     def fail(self, text: str) -> None:

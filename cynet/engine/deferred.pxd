@@ -48,7 +48,7 @@ cdef inline bint may_be_deferred(const void* var, bint reads) noexcept nogil:
     return load_mask(&deferred_mask if reads else &deferred_writes_mask) & variable_bit(var) != 0
 
 # Push deferred calls that must run before `var` is read or, with `writes`, written.
-cdef inline int flush_before(void* var, bint writes) except -1 nogil:
+cdef inline int flush_before(void* var, bint writes) except -1 nogil:  # an access of `var`
     if may_be_deferred(var, writes):
         return flush_deferred(var, writes)
     return 0

@@ -11,7 +11,7 @@ from libcpp.atomic cimport atomic
 from .records cimport UnlockActions, Engine, clear_actions, lock, unlock
 from .native cimport at_fork, now_ns, thread_yield
 from .queue cimport free_recycled_blocks, take_oldest_error
-from .threads cimport reset_at_fork, plan_wakeups, run_unlock_actions, stop_threads, count_threads
+from .threads cimport reset_pools, plan_wakeups, run_unlock_actions, stop_threads, count_threads
 
 from ..base.cores import usable_cores
 
@@ -133,7 +133,7 @@ cdef void _unlock_in_parent() noexcept nogil:
 cdef void _reset_in_child() noexcept nogil:
     cdef Engine* e = _engines
     while e != NULL:
-        reset_at_fork(e)
+        reset_pools(e)
         unlock(e)
         e = e.next
     _registry.store(0)

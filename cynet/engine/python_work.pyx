@@ -67,7 +67,7 @@ cdef class OperatorHandle:
                 delete_operator(handle)
 
 
-cdef class _VariableHandles:
+cdef class _VariableHandles:  # C arrays of the variables of a function
     """The handles of const_vars and mutable_vars as C arrays."""
 
     cdef VarHandle* const_vars

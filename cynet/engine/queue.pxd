@@ -11,7 +11,7 @@ cdef Run* make_run(Engine* e, int n_links) noexcept nogil
 # Free the memory that is reserved for new runs and variables.
 cdef void free_recycled_blocks(Engine* e) noexcept nogil
 # Reset the state that a parent process left in `var` before a fork.
-cdef void reset_after_fork(Engine* e, Var* var) noexcept nogil
+cdef void reset_var_after_fork(Engine* e, Var* var) noexcept nogil
 # Return whether no variable appears twice in the two lists.
 cdef bint are_distinct(
     Engine* e, Var* const* const_vars, int n_const, Var* const* mutable_vars,
@@ -35,7 +35,7 @@ cdef void count_run_end(Engine* e, uint64_t seq) noexcept nogil
 cdef void release_operator(Engine* e, Operator* opr, UnlockActions* after) noexcept nogil
 cdef Run* pop_ready_run(Pool* pool) noexcept nogil
 # Return the error stored on `var`, owned by the caller, and clear it everywhere; NULL for none.
-cdef PyObject* take_error(Engine* e, Var* var) noexcept nogil
+cdef PyObject* take_var_error(Engine* e, Var* var) noexcept nogil
 # Return the oldest error of this process that no wait has raised, owned by the caller; NULL for
 # none.
 cdef PyObject* take_oldest_error(Engine* e) noexcept nogil

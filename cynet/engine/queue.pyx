@@ -90,7 +90,7 @@ cdef void free_recycled_blocks(Engine* e) noexcept nogil:
         del pool
 
 
-cdef void reset_after_fork(Engine* e, Var* var) noexcept nogil:
+cdef void reset_var_after_fork(Engine* e, Var* var) noexcept nogil:
     if var.epoch == e.epoch:
         return
     var.epoch = e.epoch
@@ -138,7 +138,7 @@ cdef bint enqueue_run(
     cdef int i, missing = 0
     for i in range(n_const):
         var = const_vars[i]
-        reset_after_fork(e, var)
+        reset_var_after_fork(e, var)
         link.run = run
         link.var = var
         link.write = False
@@ -151,7 +151,7 @@ cdef bint enqueue_run(
         link += 1
     for i in range(n_mutable):
         var = mutable_vars[i]
-        reset_after_fork(e, var)
+        reset_var_after_fork(e, var)
         link.run = run
         link.var = var
         link.write = True
@@ -269,7 +269,7 @@ cdef void release_writes(Engine* e, Run* run, UnlockActions* after) noexcept nog
             release_link(e, run, link, NULL)
             link.var = NULL
         link += 1
-    enqueue_granted(e, after)
+    enqueue_granted_runs(e, after)
 
 
 cdef void finish_run(Engine* e, Run* run, Failure* failure, UnlockActions* after) noexcept nogil:
@@ -278,16 +278,16 @@ cdef void finish_run(Engine* e, Run* run, Failure* failure, UnlockActions* after
         release_operator(e, run.opr, after)
     count_run_end(e, run.seq)
     recycle_run(e, run)
-    enqueue_granted(e, after)
+    enqueue_granted_runs(e, after)
 
 
 cdef void enqueue_or_skip_run(Engine* e, Run* run, UnlockActions* after) noexcept nogil:
     run.next = NULL
     e.granted_first = e.granted_last = run
-    enqueue_granted(e, after)
+    enqueue_granted_runs(e, after)
 
 
-cdef void enqueue_granted(Engine* e, UnlockActions* after) noexcept nogil:
+cdef void enqueue_granted_runs(Engine* e, UnlockActions* after) noexcept nogil:
     """Enqueue all granted runs. A loop, as the chain of runs that a failure skips may be long."""
     cdef Run* run = e.granted_first
     cdef Failure* failure
@@ -302,7 +302,7 @@ cdef void enqueue_granted(Engine* e, UnlockActions* after) noexcept nogil:
             if not e.failures.empty():
                 failure = inherited_failure(e, run)
             if failure == NULL:
-                enqueue_ready(pool_for_run(e, run), run)
+                enqueue_ready_run(pool_for_run(e, run), run)
             else:
                 release_variables(e, run, failure)
                 if run.opr != NULL:
@@ -359,7 +359,7 @@ cdef Pool* gpu_pool(Engine* e, size_t i) noexcept nogil:
     return pool
 
 
-cdef void enqueue_ready(Pool* pool, Run* run) noexcept nogil:
+cdef void enqueue_ready_run(Pool* pool, Run* run) noexcept nogil:
     if run.priority == 0:
         run.next = NULL
         if pool.first == NULL:
@@ -424,7 +424,7 @@ cdef void drop_failure(Failure* failure) noexcept nogil:
         free(failure)
 
 
-cdef PyObject* take_error(Engine* e, Var* var) noexcept nogil:
+cdef PyObject* take_var_error(Engine* e, Var* var) noexcept nogil:
     cdef Failure* failure = var.failure.load(memory_order_relaxed)
     cdef PyObject* error
     cdef size_t i

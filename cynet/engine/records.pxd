@@ -169,7 +169,7 @@ cdef cppclass Engine:
     int next_index
     Engine* next       # next engine in the list of the process
 
-cdef struct DeferredCallback:
+cdef struct DeferredCallback:  # called once the lock is free
     # A callback for when the lock is free. The run of that seq is pending until it has returned.
     Callback callback
     void* arg
@@ -227,5 +227,5 @@ cdef inline unsigned expected_write_count(void* handle) except? 0xffffffff:
     cdef int noted = count_deferred(handle) if may_be_deferred(handle, False) else 0
     return queued_write_count(handle) + noted
 
-cdef inline VarLink* links_of(Run* run) noexcept nogil:
+cdef inline VarLink* links_of(Run* run) noexcept nogil:  # stored behind the run
     return <VarLink*>(run + 1)

@@ -75,7 +75,7 @@ cdef int _run_job(void* arg, RunContext* context) except -1 nogil:
     return 0
 
 
-cdef int _run_lending_job(void* arg, RunContext* context, void* token) except -1 nogil:
+cdef int _run_job_and_publish(void* arg, RunContext* context, void* token) except -1 nogil:
     (<CellJob*>arg).token = token
     _run_job(arg, context)
     publish_results(token)
@@ -85,7 +85,7 @@ cdef int _run_lending_job(void* arg, RunContext* context, void* token) except -1
     return 0
 
 
-cdef void _complete_at_gate(void* arg) noexcept nogil:
+cdef void _complete_at_gate(void* arg) noexcept nogil:  # once `open_gate` was called
     cdef CellJob* job = <CellJob*>arg
     while not job.shared.gate.load():
         sleep_ns(100 * 1000)
@@ -185,7 +185,7 @@ cdef class Cells:  # numbers that functions of the engine mix, for tests
             with nogil:
                 if kind == kLend:
                     push_async_on(
-                        self.engine.handle, _run_lending_job, job, _free_job, kCPU, 0, handles,
+                        self.engine.handle, _run_job_and_publish, job, _free_job, kCPU, 0, handles,
                         n_reads, handles + n_reads, n_writes, priority, flags, b"a job")
                 else:
                     push_sync_on(

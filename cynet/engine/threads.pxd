@@ -10,18 +10,18 @@ from .records cimport UnlockActions, Engine, Failure, Run, Var
 ctypedef int (*EnterDevice)(int dev_id, void** stream) noexcept nogil
 
 cdef struct Spin:  # times of one spinning wait
-    int64_t until      # 0 before the first call of `may_spin_on`
+    int64_t until      # 0 before the first call of `may_keep_spinning`
     int64_t last       # time of the last call
     int64_t yields_at
     bint brief         # other programs use the cores
 
 # Called by a spinning thread; returns false when it should sleep: after `spin_ns`, or after some
 # microseconds if other programs use the cores. `spin.until` is 0 at first.
-cdef bint may_spin_on(Spin* spin, int64_t spin_ns) noexcept nogil
+cdef bint may_keep_spinning(Spin* spin, int64_t spin_ns) noexcept nogil  # False: time to sleep
 # Set the function that is called before each function of a GPU (the backend sets it).
-cdef void set_enter_device(EnterDevice enter) noexcept nogil
+cdef void set_enter_device_fn(EnterDevice enter) noexcept nogil
 # Decide which threads to wake or start for the ready runs. The last act before `unlock`.
-cdef void plan_wakeups(Engine* e, UnlockActions* after) noexcept nogil
+cdef void plan_wakeups(Engine* e, UnlockActions* after) noexcept nogil  # of workers for ready runs
 # `plan_wakeups` for a push: inside of `bulk` only every n-th push wakes workers.
 cdef void plan_push_wakeups(Engine* e, UnlockActions* after) noexcept nogil
 # Set the number of pushes of this thread between two wake-ups; returns the old number.
@@ -35,7 +35,7 @@ cdef void drain_ready_runs(Engine* e) noexcept nogil
 # Return a new Failure that takes over the caller's reference to `error`; NULL without memory.
 cdef Failure* new_failure(PyObject* error) noexcept nogil
 # Add a failure to those that no wait has raised. The engine's lock is held.
-cdef void add_failure(Engine* e, Failure* failure) noexcept nogil
+cdef void add_failure(Engine* e, Failure* failure) noexcept nogil  # that no wait has raised yet
 # Return whether this thread is a worker of an engine.
 cdef bint is_on_worker() noexcept nogil
 # Begin (or end) a wait of this worker thread; meanwhile another thread runs in its place.
@@ -51,6 +51,6 @@ cdef void stop_threads(Engine* e, int64_t patience_ns) noexcept nogil
 # Threads alive. The engine's lock is held.
 cdef int count_threads(Engine* e) noexcept nogil
 # Let threads end once nothing is left to run; does not wait.
-cdef void retire_threads(Engine* e) noexcept nogil
+cdef void retire_threads(Engine* e) noexcept nogil  # they end when idle
 # Reset the pools in a forked child process; its only thread is no worker.
-cdef void reset_at_fork(Engine* e) noexcept nogil
+cdef void reset_pools(Engine* e) noexcept nogil

@@ -61,7 +61,7 @@ cdef extern from *:
 cdef EnterDevice _enter_device = NULL  # enters a GPU's context; NULL without GPUs
 
 
-cdef void set_enter_device(EnterDevice enter) noexcept nogil:
+cdef void set_enter_device_fn(EnterDevice enter) noexcept nogil:
     global _enter_device
     _enter_device = enter
 
@@ -72,7 +72,7 @@ cdef int _raise_pending_error() except -1:
     return -1
 
 
-cdef object _caught_exception(const char* name):
+cdef object _caught_exception(const char* name):  # name: of the failed function
     """Return the exception that is set in this thread, annotated with the function's name."""
     cdef str label
     if not PyErr_Occurred():
@@ -195,7 +195,7 @@ cdef void _run_and_finish(Engine* e, Run* run) noexcept nogil:
 
 # ---- workers
 
-cdef void plan_wakeups(Engine* e, UnlockActions* after) noexcept nogil:
+cdef void plan_wakeups(Engine* e, UnlockActions* after) noexcept nogil:  # collects threads to wake
     _publish_ready_count(&e.native)
     if e.naive:
         return
@@ -211,12 +211,12 @@ cdef void plan_wakeups(Engine* e, UnlockActions* after) noexcept nogil:
                 _plan_pool_wakeups(e, pool, after)
 
 
-cdef inline void _publish_ready_count(Pool* pool) noexcept nogil:
+cdef inline void _publish_ready_count(Pool* pool) noexcept nogil:  # for spinning workers
     if pool.published.load(memory_order_relaxed) != pool.ready:
         pool.published.store(pool.ready, memory_order_release)
 
 
-cdef void plan_push_wakeups(Engine* e, UnlockActions* after) noexcept nogil:
+cdef void plan_push_wakeups(Engine* e, UnlockActions* after) noexcept nogil:  # or delays them
     global bulk_count
     if bulk_size > 1:
         bulk_count += 1
@@ -396,7 +396,7 @@ cdef bint _spin_for_run(Engine* e, Pool* pool, UnlockActions* after) noexcept no
     while not pool.published.load(memory_order_relaxed):
         cpu_relax()
         spins += 1
-        if spins % 32 == 0 and not may_spin_on(&spin, pool.spin_ns):
+        if spins % 32 == 0 and not may_keep_spinning(&spin, pool.spin_ns):
             found = False
             break
     lock(e)
@@ -447,7 +447,7 @@ cdef bint _sleep_until_called(
 
 # ---- spinning
 
-cdef bint may_spin_on(Spin* spin, int64_t spin_ns) noexcept nogil:
+cdef bint may_keep_spinning(Spin* spin, int64_t spin_ns) noexcept nogil:  # False: time to sleep
     cdef int64_t now = now_ns()
     if spin.until == 0:
         spin.brief = now < _brief_until.load(memory_order_relaxed)
@@ -471,7 +471,7 @@ cdef bint is_on_worker() noexcept nogil:
     return this_worker != NULL
 
 
-cdef bint is_nested_too_deep() noexcept nogil:
+cdef bint is_nested_too_deep() noexcept nogil:  # too many runs wait for others
     cdef Worker* worker = <Worker*>this_worker
     return worker != NULL and worker.pool.waiting.load() >= MAX_WAITING
 
@@ -577,7 +577,7 @@ cdef void retire_threads(Engine* e) noexcept nogil:
     run_unlock_actions(e, &after)
 
 
-cdef void reset_at_fork(Engine* e) noexcept nogil:
+cdef void reset_pools(Engine* e) noexcept nogil:
     _set_this_worker(NULL)
     _set_this_frame(NULL)  # the function that forked runs on in the parent process
     e.epoch += 1

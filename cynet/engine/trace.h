@@ -69,7 +69,7 @@ struct RecordRing {  // the last records of one thread
 inline Key key_of(const Record& r) { return Key(r.name, r.node, r.category, r.kind, r.backward); }
 
 // Returns the amount that is summed: a counter's value, else the duration.
-inline int64_t summed_amount(const Record& r, int counter) {
+inline int64_t summed_amount(const Record& r, int counter) {  // duration or a counter's value
   return r.kind == counter ? r.value : r.end - r.begin;
 }
 
@@ -148,7 +148,7 @@ inline void append_record(const Record& record, int counter) noexcept {
 }
 
 // Returns the end of the last record of this thread on a device; 0 if there is none.
-inline int64_t last_device_end() noexcept {
+inline int64_t last_device_end() noexcept {  // time, of a record
   ThreadSlot& m = thread_slot();
   return m.ring == nullptr ? 0 : m.ring->last;
 }

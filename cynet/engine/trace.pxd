@@ -29,7 +29,7 @@ cdef enum:  # bits of the kinds of records that are traced
 cdef int tracing    # bits of the kinds that are traced now
 
 # Return the time if one of the kinds `what` is traced, else 0.
-cdef inline int64_t now_if_traced(int what) noexcept nogil:
+cdef inline int64_t now_if_traced(int what) noexcept nogil:  # in ns, else 0
     if trace_load(&tracing) & what == 0:
         return 0
     return now_ns()
@@ -40,11 +40,11 @@ cdef const char* interned_text(const char* text) noexcept nogil
 cdef void note_operator(const char* name, const char* node, bint backward, int64_t begin,
                         const RunContext* context) noexcept nogil
 # Return the time and intern `name` if functions of the engine are traced, else 0.
-cdef int64_t now_if_function_traced(const char** name) noexcept nogil
+cdef int64_t now_if_function_traced(const char** name) noexcept nogil  # ns or 0
 # Record a function of the engine; with `unless_noted` only if it has recorded nothing itself.
 cdef void note_function(const char* name, bint unless_noted, int64_t begin,
                         const RunContext* context) noexcept nogil
 # Record that this thread waited from `begin` to now.
-cdef void note_wait(int64_t begin) noexcept nogil
+cdef void note_wait(int64_t begin) noexcept nogil  # records a wait until now
 # Set this thread's name in traces: `kind` and an index.
 cdef void label_thread(const char* kind, int number) noexcept nogil

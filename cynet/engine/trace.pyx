@@ -100,7 +100,7 @@ cdef void note_operator(const char* name, const char* node, bint backward, int64
     _note_run(name, node, b"operator", backward, begin, context)
 
 
-cdef int64_t now_if_function_traced(const char** name) noexcept nogil:
+cdef int64_t now_if_function_traced(const char** name) noexcept nogil:  # ns or 0
     if trace_load(&tracing) & IMPERATIVE == 0:
         return 0
     if name[0] == NULL:
@@ -115,7 +115,7 @@ cdef void note_function(const char* name, bint unless_noted, int64_t begin,
         _note_run(name, NULL, b"engine", False, begin, context)
 
 
-cdef void note_wait(int64_t begin) noexcept nogil:
+cdef void note_wait(int64_t begin) noexcept nogil:  # records a wait until now
     _note_record(NESTED_SPAN, b"wait", NULL, b"engine", False, begin, now_ns(), -1, -1, 0)
 
 
@@ -166,7 +166,7 @@ cdef const char* _c_text(str text) except NULL:
     return interned
 
 
-cdef class Span:
+cdef class Span:  # a named time range of a thread
     """A named part of a program in traces: ``with span:``.
 
     name, category: str
@@ -189,12 +189,12 @@ cdef class Span:
 
 
 # --- the profiler's side --------------------------------------------------------------------------
-def now():
+def now():  # ns, of the records' clock
     """Return the nanoseconds of the clock of records."""
     return now_ns()
 
 
-def choose_kinds(bint symbolic, bint imperative, bint memory, bint spans):
+def choose_traced_kinds(bint symbolic, bint imperative, bint memory, bint spans):
     """Choose the kinds of records that are traced."""
     global _chosen_kinds
     _chosen_kinds = (SYMBOLIC * symbolic | IMPERATIVE * imperative | MEMORY * memory | SPANS * spans
@@ -230,7 +230,7 @@ def set_capacity(size_t n):
     c_set_capacity(n)
 
 
-def clear(bint all):
+def clear(bint all):  # drops records, or resets sums alone
     """Drop all records, or only reset the sums."""
     c_clear(all)
 
@@ -244,7 +244,7 @@ cdef str _to_str(const char* text):
     return None if text == NULL else (<bytes>text).decode("utf-8", "replace")
 
 
-def records():
+def records():  # as tuples, for each thread
     """Return the records of each thread.
 
     Returns list of (int, str, int, list): the system's id of the thread, its label, the number of
@@ -268,7 +268,7 @@ def records():
     return found
 
 
-def totals():
+def record_totals():  # sums, of equal records
     """Return the sums of all records since the sums were reset.
 
     Returns list of tuple: (kind, name, node, category, backward, count, sum, least, most):

@@ -19,10 +19,10 @@ from .native cimport (
     PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Ensure, PyGILState_Release,
     PyGILState_STATE, PyThreadState, cpu_relax, holds_gil, sleep_on
 )
-from .queue cimport reset_after_fork, take_error
+from .queue cimport reset_var_after_fork, take_var_error
 from .threads cimport (
     Spin, is_held_by_thread, is_inside_engine, is_on_worker, is_nested_too_deep, plan_wakeups,
-    run_unlock_actions, set_worker_waiting, may_spin_on
+    run_unlock_actions, set_worker_waiting, may_keep_spinning
 )
 from .trace cimport SPANS, now_if_traced, note_wait
 
@@ -43,7 +43,7 @@ cdef int wait_var(Var* var, bint reads) except -1 nogil:
     if not reads and _is_done_after_spin(e, var):
         return 0
     lock(e)
-    reset_after_fork(e, var)
+    reset_var_after_fork(e, var)
     remaining = var.pending_writes.load(memory_order_relaxed)
     if reads:
         remaining += var.pending_reads
@@ -56,7 +56,7 @@ cdef int wait_var(Var* var, bint reads) except -1 nogil:
             _refuse_wait("write to a variable it reads")
         _wait_in_list(e, &var.waiters, reads, remaining)
         lock(e)
-    error = take_error(e, var)
+    error = take_var_error(e, var)
     unlock(e)
     if error != NULL:
         return _raise_error(error)
@@ -186,7 +186,7 @@ cdef bint _spin_on_waiter(Waiter* waiter) noexcept nogil:
     while waiter.state.load(memory_order_acquire) != kDone:
         cpu_relax()
         spins += 1
-        if spins % 32 == 0 and not may_spin_on(&spin, SPIN_NS):
+        if spins % 32 == 0 and not may_keep_spinning(&spin, SPIN_NS):
             return False
     return True
 

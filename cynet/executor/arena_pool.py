@@ -31,7 +31,7 @@ def arena_size(graph: Graph) -> int:
     return int(any(0 in value.shape for value in written))  # also an empty value needs an address
 
 
-def allocate_named(
+def allocate_for_use(
     what: str | Graph, function: Callable[..., _Result], *args: Any, **kwargs: Any
 ) -> _Result:
     """Return ``function(*args, **kwargs)``; its OutOfMemoryError names `what` the memory is for.
@@ -58,7 +58,7 @@ def zeros_for_values(values: Iterable[Value | None]) -> list[Any]:
     return [
         None
         if v is None
-        else allocate_named(f"{v.name!r} of shape {v.shape}", zeros, v.shape, v.ctx, v.dtype)
+        else allocate_for_use(f"{v.name!r} of shape {v.shape}", zeros, v.shape, v.ctx, v.dtype)
         for v in values
     ]
 

@@ -20,7 +20,7 @@ from ..operator.storage_types import creates_sparse
 from ..symbol.node import variables_in
 from ..symbol.variable import STORAGE_TYPES
 from . import Executor
-from .arena_pool import allocate_named
+from .arena_pool import allocate_for_use
 from .by_node import NodeExecutor, all_rows
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _as_list(what: str, given: Any, names: Sequence[str], allow_missing: bool) -
     return found
 
 
-def _grad_requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
+def _requests_by_name(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
     """Return a dict of argument name -> request, from a str, a list or a dict."""
     if isinstance(grad_req, str):
         requests = dict.fromkeys(names, grad_req)
@@ -97,7 +97,7 @@ def bind(
     structure = structure_of(symbol)
     arg_names, aux_names = _argument_names(structure)
     arg_arrays = _as_list("args", args, arg_names, False)
-    requests = _grad_requests(grad_req, arg_names)
+    requests = _requests_by_name(grad_req, arg_names)
     grad_arrays = _as_list("args_grad", {} if args_grad is None else args_grad, arg_names, True)
     grad_arrays = [None if requests[n] == "null" else g for n, g in zip(arg_names, grad_arrays)]
     aux_arrays = _as_list("aux_states", {} if aux_states is None else aux_states, aux_names, False)
@@ -140,7 +140,7 @@ def _creates_sparse_arrays(structure: Structure) -> bool:
     return any(node.op is not None and creates_sparse(node.prop) for node in structure.order)
 
 
-def _storage_types(
+def _sparse_storage_types(
     arguments: Iterable[Node], requested: Mapping[str, str] | None
 ) -> dict[str, str]:
     """Return a dict: sparse argument -> storage type, as requested or the variable's own."""
@@ -234,8 +234,8 @@ def simple_bind(
     arg_types, aux_types = (
         [scalar_type(found_types[n, 0]) for n in nodes] for nodes in (arguments, states)
     )
-    requests = _grad_requests(grad_req, arg_names)
-    stypes = _storage_types(arguments, stypes)
+    requests = _requests_by_name(grad_req, arg_names)
+    stypes = _sparse_storage_types(arguments, stypes)
     contexts = {}  # variable -> context, if its group has another context
     if group2ctx:
         placed = place_nodes(structure.order, ctx, group2ctx)
@@ -266,11 +266,11 @@ def simple_bind(
         elif shared_buffer is not None and name not in shared_names:
             shared = _array_from_buffer(shared_buffer, name, shape, dtype, contexts.get(name, ctx))
         if shared is None:
-            shared = allocate_named(
+            shared = allocate_for_use(
                 f"argument '{name}' of shape {shape}", zeros, shape, contexts.get(name, ctx), dtype
             )
         if grad is None and requests[name] != "null":
-            grad = allocate_named(
+            grad = allocate_for_use(
                 f"the gradient of '{name}', of shape {shape}",
                 zeros,
                 shape,
@@ -284,7 +284,7 @@ def simple_bind(
         shared = shared_exec.aux_dict.get(name) if shared_exec is not None else None
         if shared is None or shared.shape != tuple(shape) or shared.dtype != dtype:
             what = f"state '{name}' of shape {shape}"
-            shared = allocate_named(what, zeros, shape, contexts.get(name, ctx), dtype)
+            shared = allocate_for_use(what, zeros, shape, contexts.get(name, ctx), dtype)
         auxs.append(shared)
     inferred = (found_shapes, found_types)
     if stypes or _creates_sparse_arrays(structure):
@@ -323,5 +323,5 @@ def _array_from_buffer(
     old = buffer.get(name)
     if old is not None and old.size >= size and old.dtype == dtype:
         return old.reshape((-1,))[:size].reshape(shape)
-    buffer[name] = allocate_named(f"argument '{name}' of shape {shape}", zeros, shape, ctx, dtype)
+    buffer[name] = allocate_for_use(f"argument '{name}' of shape {shape}", zeros, shape, ctx, dtype)
     return buffer[name]

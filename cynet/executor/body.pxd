@@ -42,7 +42,7 @@ cdef class BodyPlan:  # plan of the body of a loop or branch
     cdef void set_saved_address(self, void* at) noexcept nogil
     cdef void _set_slot_address(self, size_t slot, void* at) noexcept nogil
     # Prepare a run of the operator: derive the seed of the body's random numbers.
-    cdef void begin_run(self, OpContext* ctx) noexcept nogil
+    cdef void begin_run(self, OpContext* ctx) noexcept nogil  # seeds its random numbers
     # Run forward or backward of iteration t; `outer` is the Operator that does so.
     cdef int run_steps(self, OpContext* ctx, bint backward, int64_t t, void* outer) except -1 nogil
     cdef int _raise_run_error(self, int64_t t) except -1

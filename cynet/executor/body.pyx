@@ -35,7 +35,7 @@ cdef class BodyPlan:  # plan of the body of a loop or branch
                 (("arena", graph.memory.planned), ("saved", graph.saved)))
         ]
         for step in graph.steps:
-            for value in step.touched():
+            for value in step.touched_values():
                 root = value.root
                 if root.kind == SAVED and root not in arrays:
                     arrays[root] = arena_view(saved, root.offset, root.shape, root.dtype)
@@ -97,7 +97,7 @@ cdef class BodyPlan:  # plan of the body of a loop or branch
     cdef void set_saved_address(self, void* at) noexcept nogil:
         self._set_slot_address(2 * (self.n_variables + self.n_outputs) + 1, at)
 
-    cdef void begin_run(self, OpContext* ctx) noexcept nogil:
+    cdef void begin_run(self, OpContext* ctx) noexcept nogil:  # seeds its random numbers
         cdef uint64_t key
         self.run.tables = self.tables
         self.run.segment = NULL
@@ -135,7 +135,7 @@ cdef class BodyPlan:  # plan of the body of a loop or branch
             raised = wrap_error(error, f"run {t} of a body: {step}: {describe_error(error)}")
         raise raised
 
-    def _choose_operators(self, int64_t t, owner):
+    def _choose_operators(self, int64_t t, owner):  # puts Python operators into the tables
         """Put the Python operators of run t into the tables; they keep the run's memory alive."""
         for forward, positions, several in self.python:
             run = t if len(positions) > 1 else 0  # without backward all runs share one operator
@@ -151,7 +151,7 @@ cdef class BodyPlan:  # plan of the body of a loop or branch
         """See ``Plan.set_profiled``."""
         self.plan.set_profiled(on)
 
-    def profile(self):
+    def profile(self):  # (nanoseconds, calls) of each step
         """Return a list of (nanoseconds, calls) of each step."""
         return self.plan.profile()
 

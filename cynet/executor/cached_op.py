@@ -28,7 +28,7 @@ from ..ndarray import NDArray, elemwise_add, empty, zeros
 from ..ndarray._tape import StepNode, get_state, set_state
 from ..operator.checks.shapes import known_shape
 from ..symbol.node import fixed_arguments
-from .arena_pool import allocate_named, take_idle_arena
+from .arena_pool import allocate_for_use, take_idle_arena
 from .cached_results import cached_groups
 from .call_by_call import is_call_by_call_due, resolve
 from .constant_inputs import ConstantInputs
@@ -376,7 +376,7 @@ class _Program:  # the graph of one signature, with its idle plans
             instance = _ProgramInstance(self, create_operators(self.graph))
         if self.moves:
             size, ctx = self.arena.shape[0], self.arena.ctx
-            instance.arena = allocate_named(
+            instance.arena = allocate_for_use(
                 self.graph, take_idle_arena, self.idle_arenas, size, ctx
             )
         return PlanLease(self._free, instance, self.idle_arenas)
@@ -393,7 +393,7 @@ class _ProgramInstance:  # a plan with an arena
             arena = program.fakes[program.arena]
         else:
             size, ctx = program.arena.shape, program.arena.ctx
-            arena = self.arena = allocate_named(graph, empty, size, ctx, "uint8")
+            arena = self.arena = allocate_for_use(graph, empty, size, ctx, "uint8")
             program.nbytes += arena.size
         arrays = {**program.fakes, **program.constants}
         results = [None] * len(program.groups)
@@ -462,7 +462,7 @@ class _ProgramInstance:  # a plan with an arena
             operator.memory_owner = (*operator.memory_owner, heads, targets)
         self.plan.run_backward(training)
 
-    def scratch_gradient(self, k: int) -> NDArray:
+    def scratch_gradient_of(self, k: int) -> NDArray:
         """Return a temporary for the gradient of input `k`; it is added to its target later."""
         if k not in self.scratch:
             program = self.program
@@ -539,7 +539,7 @@ class _PlanNode(StepNode):  # type: ignore[misc]  # compiled
             array, request = targets[k], requests[k]
             apart = id(array) in taken  # the same array is another input's target
             if array is None or (request == _ADD and (planned != _ADD or apart)):
-                targets[k] = instance.scratch_gradient(k)
+                targets[k] = instance.scratch_gradient_of(k)
                 if array is not None:
                     sums.append((array, targets[k]))
                 request = _WRITE

@@ -18,10 +18,10 @@ cdef class CachedResult:  # the stored result of cached steps
     cdef object __weakref__
 
 # Return whether no source was written since the result was computed, in a run of its variables.
-cdef bint is_fresh(const CachedState* state) noexcept nogil
+cdef bint is_fresh(const CachedState* state) noexcept nogil  # no source was written since
 # Record the versions of the sources. The run reads them, so they cannot be written meanwhile.
 cdef void record_source_versions(CachedState* state) noexcept nogil
 # Like `is_fresh`, before a run is pushed: false if a queued function writes result or source.
-cdef bint is_current(const CachedState* state) noexcept nogil
-cdef void hold_state(CachedState* state) noexcept nogil
+cdef bint is_current(const CachedState* state) noexcept nogil  # no source was or will be written
+cdef void hold_state(CachedState* state) noexcept nogil  # adds a reference
 cdef void release_state(CachedState* state) noexcept nogil

@@ -13,7 +13,7 @@ import weakref
 
 from ..graph.ir import CACHED
 from ..ndarray import empty
-from .arena_pool import allocate_named
+from .arena_pool import allocate_for_use
 
 cdef object _shared_results = weakref.WeakValueDictionary()  # (how, arrays) -> CachedResult
 cdef size_t _cached_bytes = 0  # bytes of all cached results
@@ -38,7 +38,7 @@ cdef class CachedResult:  # the stored result of cached steps
         global _cached_bytes
         cdef NDArrayBase array
         what = f"{value.name!r} of shape {value.shape}"
-        self.array = allocate_named(what, empty, value.shape, ctx=value.ctx, dtype=value.dtype)
+        self.array = allocate_for_use(what, empty, value.shape, ctx=value.ctx, dtype=value.dtype)
         self.sources = sources
         self.state = new CachedState()
         self.state.references.store(1)
@@ -57,7 +57,7 @@ cdef class CachedResult:  # the stored result of cached steps
             release_state(self.state)
 
 
-cdef bint is_fresh(const CachedState* state) noexcept nogil:
+cdef bint is_fresh(const CachedState* state) noexcept nogil:  # whether no source was written since
     cdef size_t i
     if not state.valid:
         return False
@@ -74,7 +74,7 @@ cdef void record_source_versions(CachedState* state) noexcept nogil:
     state.valid = True
 
 
-cdef bint is_current(const CachedState* state) noexcept nogil:
+cdef bint is_current(const CachedState* state) noexcept nogil:  # no source was or will be written
     cdef Var* var = <Var*>state.var
     cdef Var* source
     cdef bint same
@@ -92,7 +92,7 @@ cdef bint is_current(const CachedState* state) noexcept nogil:
     return same
 
 
-cdef void hold_state(CachedState* state) noexcept nogil:
+cdef void hold_state(CachedState* state) noexcept nogil:  # adds a reference
     state.references.fetch_add(1)
 
 
@@ -116,7 +116,7 @@ class ResultGroup:  # the cached steps that compute one value
         self.sources = steps[0].cached.sources
         self.form = _steps_key(steps, self.sources)
 
-    def result(self, list arrays):
+    def result(self, list arrays):  # a shared or new CachedResult
         """Return the CachedResult of these arrays, another plan's or a new one."""
         cdef NDArrayBase array
         if self.form is None:
@@ -129,7 +129,7 @@ class ResultGroup:  # the cached steps that compute one value
         return found
 
 
-def cached_groups(graph):
+def cached_groups(graph):  # its ResultGroups
     """Return a ResultGroup for each group of cached steps, in the order of their first steps."""
     steps = {}
     for step in graph.steps:

@@ -14,13 +14,13 @@ from .._ndarray cimport NDArrayBase
 from .._resource cimport kRandom
 from ..engine.trace cimport tracing
 from ..ndarray._dispatch cimport has_call_observer, run
-from ..ndarray._resolve cimport Call, call_of_another_node, call_of_node
+from ..ndarray._resolve cimport Call, copy_call_for_node, call_of_node
 from ..ndarray._tape cimport fill_grad_info
 
 from ..base import config
 from ..base.errors import CynetError
 from ..graph.cost import BYTES_PER_SECOND, FLOPS_PER_SECOND
-from ..graph.gradient import read_by_backward
+from ..graph.gradient import indices_read_by_backward
 from ..operator.checks.shapes import EMPTY
 from ..operator.property import is_known
 
@@ -100,7 +100,7 @@ cdef class GraphCalls:  # the operator calls of a graph, without shapes
     cdef dict leading    # set of variables -> whether each output depends on one
 
     def __init__(self, structure, list inputs not None):
-        structure.number_node_kinds()
+        structure.assign_kind_numbers()
         positions = {entry: i for i, entry in enumerate(structure.entries)}
         names = {node.name: positions[node, 0] for node in structure.variables}
         self.n_values, self.structure, self.leading = len(positions), structure, {}
@@ -120,7 +120,7 @@ cdef class GraphCalls:  # the operator calls of a graph, without shapes
             self.made.append([positions[entry] for entry in made[:prop.num_visible_outputs()]])
         self._find_last_uses()
 
-    def needs_head_gradients(self, wanted):
+    def needs_head_gradients(self, wanted):  # for each head: a bool
         """Return for each output whether it needs a gradient from the user: it depends on a
         variable in `wanted` and is no loss. As the gradient pass says."""
         found = self.leading.get(wanted)
@@ -132,7 +132,7 @@ cdef class GraphCalls:  # the operator calls of a graph, without shapes
                 if prop.differentiable and any(
                         entry in needed and i not in apart for i, entry in enumerate(sources[:n_in])
                 ):
-                    read = read_by_backward(node, n_out, n_in)
+                    read = indices_read_by_backward(node, n_out, n_in)
                     needed.update(entry for i, entry in enumerate(made) if i in read)
             found = self.leading[wanted] = [entry in needed for entry in self.structure.heads]
         return found
@@ -220,7 +220,7 @@ cdef class CallByCall:  # runs a graph's operators without a plan
                     fill_grad_info(call)
                 found = alike[key] = call, _estimate_seconds(call, outs)
             else:
-                call = call_of_another_node(found[0], node)
+                call = copy_call_for_node(found[0], node)
             self.calls.append(call)
             seconds += found[1]
             nbytes += (<Call>found[0]).nbytes

@@ -18,7 +18,7 @@ cdef class ConstantInput:  # an array and the number that it always holds
     cdef bint held      # once
     cdef unsigned seen  # the array's version at the last restore
 
-    cdef int restore(self) except -1:
+    cdef int restore(self) except -1:  # fills the array again
         if (self.held and pushed_write_count(self.array.chunk.var) == self.seen
                 and not self.array.chunk.exposed.load()):
             return 0
@@ -51,7 +51,7 @@ cdef class ConstantInputs:  # arrays and the numbers that they always hold
                 each.array, each.number, each.held = array, number, False
             self.inputs.append(each)
 
-    def restore(self):
+    def restore(self):  # fills changed arrays again
         """Write the constants into arrays that may have changed, without recording by autograd."""
         cdef int flags = set_flags(0)
         try:

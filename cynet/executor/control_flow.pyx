@@ -34,7 +34,7 @@ cdef inline int64_t blob_row_bytes(const TBlob* blob) noexcept nogil:
     return blob_bytes(blob) // blob.shape[0] if blob.shape[0] else 0
 
 
-cdef bint is_nonzero_at(const void* at, int dtype) noexcept nogil:
+cdef bint is_nonzero_at(const void* at, int dtype) noexcept nogil:  # a number
     """Return whether the number at an address is not 0."""
     if dtype == kFloat32:
         return (<const float*>at)[0] != 0
@@ -49,7 +49,7 @@ cdef bint is_nonzero_at(const void* at, int dtype) noexcept nogil:
     return (<const char*>at)[0] != 0
 
 
-cdef int append_feeds(body, vector[FeedSource]* out) except -1:
+cdef int append_feeds(body, vector[FeedSource]* out) except -1:  # where its inputs come from
     cdef FeedSource feed
     for kind, index in body.feeds:
         feed.kind, feed.index = kind, index
@@ -57,7 +57,7 @@ cdef int append_feeds(body, vector[FeedSource]* out) except -1:
     return 0
 
 
-cdef class BodiesOperator(Operator):
+cdef class BodiesOperator(Operator):  # base of loops and branches
     # The base class of LoopOperator and BranchOperator.
     cdef object prop
     cdef BodyPlan condition
@@ -241,7 +241,7 @@ cdef class LoopOperator(BodiesOperator):
         cdef char* at
         self.body.begin_run(ctx)
         self.body.set_arena_address(space + self.arenas[0])
-        self.zero_unwritten(req, in_grad, runs)
+        self.zero_unset_grads(req, in_grad, runs)
         for i in range(self.n_states):
             # no run writes the gradients of these states: they are zeros before the last run
             memset(space + self.grad[i], 0, blob_bytes(&out_grad[self.n_stacked + i]))
@@ -306,7 +306,7 @@ cdef class LoopOperator(BodiesOperator):
                     at += t * blob_row_bytes(&in_grad[index])
             self.body.set_grad_address(p, at)
 
-    cdef void zero_unwritten(self, const int* req, TBlob* in_grad, int64_t runs) noexcept nogil:
+    cdef void zero_unset_grads(self, const int* req, TBlob* in_grad, int64_t runs) noexcept nogil:
         """Zero the gradients that runs add to, and the gradients that no run writes."""
         cdef size_t i, p
         cdef int64_t begin

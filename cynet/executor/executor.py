@@ -22,7 +22,7 @@ from ..graph.verify import verify_memory
 from ..ndarray import NDArray, array, empty
 from ..operator.checks.shapes import known_shape
 from ..symbol.node import fixed_arguments
-from .arena_pool import ArenaLease, ArenaPool, allocate_named, arena_size, zeros_for_values
+from .arena_pool import ArenaLease, ArenaPool, allocate_for_use, arena_size, zeros_for_values
 from .cached_results import cached_groups
 from .constant_inputs import ConstantInputs
 from .gpu_step import GpuStep, joins_steps
@@ -195,7 +195,7 @@ class Executor(PostponedPlan, Monitoring):  # a symbol bound to arrays
         self._takes_heads = any(head is not None for head in self._heads)
         self._waits = bool(graph.grads)
         fixed, self.cached_results = compute_constants(graph), []
-        self._arrays = {**self._graph_arrays(graph), **fixed}
+        self._arrays = {**self._arrays_by_value(graph), **fixed}
         for group in cached_groups(graph):
             self.cached_results.append(
                 group.result([self._arrays[source] for source in group.sources])
@@ -214,7 +214,7 @@ class Executor(PostponedPlan, Monitoring):  # a symbol bound to arrays
         else:
             # arrays that Python code, the user or a recorded CUDA graph uses keep their addresses
             if size:
-                self._arena = allocate_named(graph, empty, (size,), self._ctx, "uint8")
+                self._arena = allocate_for_use(graph, empty, (size,), self._ctx, "uint8")
                 self.nbytes += size
             guarded = watched or not python
             self._plan = Plan(
@@ -226,7 +226,7 @@ class Executor(PostponedPlan, Monitoring):  # a symbol bound to arrays
 
     def _take_arena(self) -> ArenaLease:
         """Lease an arena of the pool for this executor's values."""
-        lease = self._lease = allocate_named(
+        lease = self._lease = allocate_for_use(
             self._graph, self._arena_pool.lease_arena, self._me, self._arena_size, self._ctx
         )
         self._slots.bind(0, [lease.array])
@@ -239,15 +239,15 @@ class Executor(PostponedPlan, Monitoring):  # a symbol bound to arrays
             self._lease.pending = False
             self._lease = ArenaLease(None, None)
 
-    def _bound_arrays(self, graph: Graph) -> dict[Value, NDArray]:
+    def _bound_arrays_by_value(self, graph: Graph) -> dict[Value, NDArray]:
         """Return the bound arrays by the graph's values."""
         arrays = {value: self.arg_dict[name] for name, value in graph.args.items()}
         arrays.update((value, self.aux_dict[name]) for name, value in graph.auxs.items())
         arrays.update((value, self.grad_dict[name]) for name, value in graph.grads.items())
         return arrays
 
-    def _graph_arrays(self, graph: Graph) -> dict[Value, NDArray]:
-        arrays = self._bound_arrays(graph)
+    def _arrays_by_value(self, graph: Graph) -> dict[Value, NDArray]:
+        arrays = self._bound_arrays_by_value(graph)
         arrays.update(zip(graph.outputs, self.outputs))
         arrays.update((v, a) for v, a in zip(graph.heads, self._heads) if v is not None)
         return arrays
@@ -414,7 +414,7 @@ class Executor(PostponedPlan, Monitoring):  # a symbol bound to arrays
         update : (UpdateStep, tuple), optional
             The update, and the arguments of its call (`Optimizer.joined_update`).
         """
-        joined, numbers = (None, ()) if update is None else _checked_update(update)
+        joined, numbers = (None, ()) if update is None else _check_step_update(update)
         if self.joins_steps and self._can_run_as_one_step():
             self.has_run = self._training = True
             step = self._steps.get(joined is not None)
@@ -572,7 +572,7 @@ class Executor(PostponedPlan, Monitoring):  # a symbol bound to arrays
         return describe(self._graph)
 
 
-def _checked_update(update: Any) -> tuple[Any, tuple[Any, ...]]:
+def _check_step_update(update: Any) -> tuple[Any, tuple[Any, ...]]:
     if isinstance(update, tuple) and len(update) == 2:
         joined, numbers = update
         if isinstance(joined, UpdateStep) and isinstance(numbers, tuple):

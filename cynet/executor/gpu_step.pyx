@@ -15,7 +15,7 @@ from libcpp.vector cimport vector
 from .._engine cimport VarHandle, kInline, push_sync
 from .._executor cimport Plan, free_run, new_run, enqueue_segment
 from .._typedefs cimport RunContext, kGPU
-from ..cuda.graphs cimport Recording, hold, init_recording, release
+from ..cuda.graphs cimport Recording, hold_recording, init_recording, release
 from ..cuda.graphs cimport run as run_recorded
 from .tables cimport PlanRun, Segment, Tables, is_timed
 from .update_step cimport UpdateStep
@@ -218,7 +218,7 @@ cdef class GpuStep:  # runs forward, backward and update on a GPU
             if task != NULL:
                 self.update.free_task(task)
             raise OutOfMemoryError("no memory to push a training step")
-        hold(&part.recording)
+        hold_recording(&part.recording)
         each.part, each.task, each.n_runs = part, task, 0
         if task != NULL:
             each.queue_launches, each.free_task = self.update.queue_launches, self.update.free_task
@@ -244,15 +244,15 @@ cdef class GpuStep:  # runs forward, backward and update on a GPU
         return each
 
 
-cdef bint _is_recordable(Segment* segment) noexcept nogil:
+cdef bint _is_recordable(Segment* segment) noexcept nogil:  # as a CUDA graph
     return segment.dev_type == kGPU and not segment.recordings[1].never
 
 
-cdef bint _can_share_graph(Segment* first, Segment* second) noexcept nogil:
+cdef bint _can_share_graph(Segment* first, Segment* second) noexcept nogil:  # one CUDA graph
     return _is_recordable(first) and _is_recordable(second) and first.dev_id == second.dev_id
 
 
-def joins_steps(Plan plan):
+def joins_steps(Plan plan):  # whether one CUDA graph may hold segments
     """Return whether the plan has segments that one CUDA graph can contain."""
     cdef Segment* segment
     for segment in plan.tables.segments:

@@ -13,7 +13,7 @@ from ..base.observers import executor_observers
 from ..graph.infer import infer_types
 from ..ndarray import NDArray, zeros
 from ..ndarray._tape import computed_by, get_state, mark_variable, set_state
-from .arena_pool import allocate_named
+from .arena_pool import allocate_for_use
 from .call_by_call import is_call_by_call_due, resolve
 
 if TYPE_CHECKING:
@@ -93,11 +93,11 @@ class PostponedPlan:  # base of Executor: first runs without a plan
         if calls is None or not is_call_by_call_due(runs, calls):
             self._calls = None
             return False
-        self._inputs = [*self._mark_variables(), *self.aux_arrays] if trains else arrays
+        self._inputs = [*self._arguments_as_leaves(), *self.aux_arrays] if trains else arrays
         self._types, self._watched, self.joins_steps, self.cached_results = types, False, False, []
         heads = [(*entry, shapes[entry], types[entry]) for entry in structure.heads]
         self.outputs = [
-            allocate_named(
+            allocate_for_use(
                 f"'{node.output_name(i)}' of shape {shape}", zeros, shape, self._ctx, dtype
             )
             for node, i, shape, dtype in heads
@@ -107,7 +107,7 @@ class PostponedPlan:  # base of Executor: first runs without a plan
         )
         return True
 
-    def _mark_variables(self) -> list[NDArray]:
+    def _arguments_as_leaves(self) -> list[NDArray]:
         """Return the arguments as leaves of autograd whose gradients are the bound ones."""
         views = [each.detach() for each in self.arg_arrays]
         for name, view, grad in zip(self._arg_names, views, self.grad_arrays):

@@ -15,7 +15,7 @@ from .._core.touched_rows cimport nonzero_row_set
 from .._engine cimport VarHandle, kInline, push_sync
 from .._executor cimport Plan, release_tables
 from .._core.sparse_kind cimport refuse_sparse
-from .._ndarray cimport Chunk, NDArrayBase, RowSet, is_on_host, new_array, wrap_foreign
+from .._ndarray cimport Chunk, NDArrayBase, RowSet, is_on_host, new_array, wrap_memory
 from .._typedefs cimport RunContext, kCPU, kGPU
 from ..ndarray._resolve cimport pack_signature
 from ..ndarray._tape cimport n_flagged, is_recording, gradient_request
@@ -32,8 +32,8 @@ def placeholder(size_t number, value):
     cdef int64_t shape[8]
     for i, n in enumerate(value.shape):
         shape[i] = n
-    return wrap_foreign(ND, placeholder_address(number), shape, len(value.shape),
-                        dtype_flag(value.dtype), value.ctx.device_typeid, value.ctx.device_id, None)
+    return wrap_memory(ND, placeholder_address(number), shape, len(value.shape),
+                       dtype_flag(value.dtype), value.ctx.device_typeid, value.ctx.device_id, None)
 
 
 def unwritten_arrays(list values, dict placeholders, list inputs):
@@ -257,7 +257,7 @@ cdef class ArgumentSlots:  # exchanges the argument arrays of a plan
                 self.slots[<size_t>number].segments.push_back(segment)
         return 0
 
-    def bind(self, size_t first, list arrays):
+    def bind(self, size_t first, list arrays):  # gives slots from `first` on arrays
         """Set the arrays of the slots from `first` on, of the placeholders' shapes and dtypes.
 
         Returns bool: whether a source of what the plan keeps is another one than before: then
@@ -266,7 +266,7 @@ cdef class ArgumentSlots:  # exchanges the argument arrays of a plan
         cdef vector[SlotChange] changes
         return self._bind_arrays(first, arrays, &changes)
 
-    def bind_cached(self, size_t first, list cached):
+    def bind_cached(self, size_t first, list cached):  # the same for CachedResults
         """Set the CachedResult of each slot from `first` on, and of each group of cached steps."""
         cdef vector[SlotChange] changes
         self.plan.cached[:] = cached  # pushed functions hold their own references
@@ -337,7 +337,7 @@ cdef class ArgumentSlots:  # exchanges the argument arrays of a plan
         return push_sync(_apply_patch, patch, _free_patch, kCPU, 0, NULL, 0, vars.data(),
                          <int>vars.size(), 0, kInline, b"executor")
 
-    cdef int _rebuild_variables(self, size_t segment) except -1:
+    cdef int _rebuild_variables(self, size_t segment) except -1:  # that it locks
         # Rebuild the variables of a segment, each once: an array may be in several slots.
         cdef Segment* native = self.plan.tables.segments[segment]
         cdef unordered_set[size_t] seen
@@ -373,7 +373,7 @@ cdef class PlanLease:  # returns a plan instance to the idle ones when dropped
 
 
 # --- the choice of a call's program ---------------------------------------------------------------
-def call_signature(list arrays, Py_ssize_t n_args):
+def call_signature(list arrays, Py_ssize_t n_args):  # key of the choice of a plan
     """Return what the choice of a call's program depends on.
 
     Returns (bytes, bytes): Device, dtypes and shapes of all arrays; for each of the first `n_args`

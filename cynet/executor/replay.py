@@ -63,7 +63,7 @@ def _run_subgraphs(node: Node, inputs: Sequence[NDArray], where: str) -> list[ND
     prop = node.prop
 
     def run(number: int, carried: Mapping[int, NDArray]) -> list[NDArray]:
-        graph, positions = prop.subgraphs[number], prop.variable_inputs()[number]
+        graph, positions = prop.subgraphs[number], prop.inputs_of_variables()[number]
         given = [carried.get(i, inputs[i]) for i in positions]
         return _replay_graph(graph.heads, dict(zip(graph.variables, given)), where)
 

@@ -122,7 +122,7 @@ cdef struct PlanRun:  # one queued run of one segment of a plan
     uint64_t seed
     uint64_t stream
 
-cdef inline Recording* recording_of(PlanRun* run) noexcept nogil:
+cdef inline Recording* recording_of(PlanRun* run) noexcept nogil:  # the CUDA graph of a run
     # Return the CUDA graph of a run: if arrays are exchanged, the one for their addresses.
     cdef Segment* segment = run.segment
     cdef Recording* found = NULL
@@ -134,7 +134,7 @@ cdef inline Recording* recording_of(PlanRun* run) noexcept nogil:
         found = find_recording(&segment.by_address[run.is_train], &at, segment.dev_id)
     return found if found != NULL else &segment.recordings[run.is_train]
 
-cdef inline void mark_written(Segment* segment) noexcept nogil:
+cdef inline void mark_written(Segment* segment) noexcept nogil:  # marks its new arrays
     cdef Chunk* chunk
     for chunk in segment.promised:
         chunk.written = True

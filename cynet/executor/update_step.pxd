@@ -14,7 +14,7 @@ cdef class UpdateStep:  # base of optimizers' weight updates
     # Puts the launches of a task on run_ctx.stream (QueueFn of cuda/graphs.pxd); `numbers` are
     # the task's, or NULL. A subclass sets `queue_launches` and `free_task`, which frees a task.
     cdef int (*queue_launches)(void* task, RunContext* run_ctx, void* numbers) except -1 nogil
-    cdef void (*free_task)(void* task) noexcept nogil
+    cdef void (*free_task)(void* task) noexcept nogil  # frees what new_task made
     # Return a task for a call's arguments, to be freed by `free_task`; sets `numbers` to the nbytes
     # of scalars that its kernels read.
     cdef void* new_task(self, tuple arguments, void** numbers, size_t* nbytes) except NULL

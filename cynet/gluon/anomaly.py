@@ -6,7 +6,7 @@ import sys
 
 from ..monitor.nans import (
     AnomalyError,
-    add_reporter,
+    add_listener,
     calling_line,
     close_anomaly_scope,
     describe_nans,
@@ -94,4 +94,4 @@ def _block_names_between(outer, inner):
     return None
 
 
-add_reporter(lambda on: set_operator_hook(_check_node_output if on else None), _current_block_path)
+add_listener(lambda on: set_operator_hook(_check_node_output if on else None), _current_block_path)

@@ -116,15 +116,15 @@ class LBFGS:
 
         def loss_and_gradient(values):
             self._set_parameters(values)
-            loss = _loss_number(closure())
+            loss = _loss_as_float(closure())
             if loss < best[0] or best[1] is None:
                 best[:] = loss, values.copy()
-            return loss, self._flat_gradient()
+            return loss, self._take_flat_gradient()
 
         of_gradient, of_change = self._tolerances
         found = minimize(
             loss_and_gradient,
-            self._flat_vector([each.data() for each in self._params]),
+            self._concat_flattened([each.data() for each in self._params]),
             jac=True,
             method="L-BFGS-B",
             options={
@@ -139,17 +139,17 @@ class LBFGS:
         self._set_parameters(best[1])
         return float(best[0])
 
-    def _flat_vector(self, arrays):
+    def _concat_flattened(self, arrays):
         return np.concatenate([each.asnumpy().astype(np.float64).ravel() for each in arrays])
 
-    def _flat_gradient(self):
+    def _take_flat_gradient(self):
         for each in self._params:
             if not each.data()._fresh_grad:
                 raise StaleGradientError(
                     f"LBFGS: the closure has not computed the gradient of parameter '{each.name}';"
                     " it records the loss and calls backward()"
                 )
-        out = self._flat_vector([each.grad() for each in self._params])
+        out = self._concat_flattened([each.grad() for each in self._params])
         for each in self._params:
             each.data()._fresh_grad = False
             if each.grad_req == "add":
@@ -171,7 +171,7 @@ def _check_parameter(param):
     return param
 
 
-def _loss_number(loss):
+def _loss_as_float(loss):
     try:
         return float(loss)
     except (TypeError, ValueError):

@@ -87,14 +87,14 @@ def per_sample_gradients(
                 handles.append(layer.act.register_forward_pre_hook(keeper.record_activation))
         with autograd.record():
             losses = loss(net(*inputs), *labels)
-        _check_losses(losses, inputs[0].shape[0])
+        _check_loss_shape(losses, inputs[0].shape[0])
         _check_layers(layers, net)  # after forward: shapes are known
         before = _gradients_before_call(net)
         losses.backward()
     finally:
         for handle in handles:
             handle.detach()
-    return _gather_gradients(net, calls, inputs[0], before)
+    return _gradients_by_name(net, calls, inputs[0], before)
 
 
 class _LayerCall:  # a layer's input and the gradient of its output
@@ -163,7 +163,7 @@ def _check_layers(layers, net):
             )
 
 
-def _check_losses(losses, count):
+def _check_loss_shape(losses, count):
     if not isinstance(losses, NDArray):
         raise ArgumentTypeError(
             f"per_sample_gradients: the loss must be an NDArray, got {shown(losses)}"
@@ -185,12 +185,12 @@ def _gradients_before_call(net):
     return {id(p): _to_dense(p.grad()).copy() for p in params if p.grad_req == "add" and p._data}
 
 
-def _gather_gradients(net, calls, data, before):
+def _gradients_by_name(net, calls, data, before):
     found = {}
     for call in calls:
         if call.grad is None:  # the call's output does not contribute to the loss
             continue
-        for param, grad in _call_gradients(call):
+        for param, grad in _gradients_of_call(call):
             old = found.get(id(param))
             found[id(param)] = grad if old is None else old + grad
     named, is_np = {}, data.as_nd_ndarray() is not data
@@ -234,7 +234,7 @@ def _check_gradient_sums(net, found, context, before):
             )
 
 
-def _call_gradients(call):
+def _gradients_of_call(call):
     """Yield pairs (Parameter, gradients of the samples) of one call."""
     with autograd.pause(train_mode=False):
         arrays = call.data.as_nd_ndarray(), call.grad.as_nd_ndarray()

@@ -141,7 +141,7 @@ class _RecomputingNode(StepNode):  # backward runs forward again
             if is_floating(each.dtype):
                 each.attach_grad()
         weights = [older.get(i, each) for i, each in enumerate(self.weights)]
-        with self._use_forward_weights(weights):
+        with self._with_forward_weights(weights):
             outputs, _ = flatten(self._rerun_forward(inputs), "output")
         heads = [i for i, each in enumerate(outputs) if grads[i] is not None and computed_by(each)]
         wanted = [*inputs, *weights]
@@ -161,7 +161,7 @@ class _RecomputingNode(StepNode):  # backward runs forward again
         return found
 
     @contextlib.contextmanager
-    def _use_forward_weights(self, weights):
+    def _with_forward_weights(self, weights):
         """Restore the parameters' arrays of the forward pass for a ``with`` block."""
         changes = [
             (param, now, then)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .data import DataLoader
     from .trainer import Trainer
 
-_TRAINER_KEY, _PARAM_PREFIX, _AVERAGE_PREFIX = "trainer", "param:", "average:"
+_TRAINER_KEY, _PARAM_PREFIX, _AVERAGE_PREFIX = "trainer", "param:", "average:"  # keys in the file
 _FILE_FORMAT = "cynet training 1"  # name of the format, in the file
 
 
@@ -62,7 +62,7 @@ def save_training(
     arrays = {}
     if trainer is not None:
         trainer._prepare_kvstore()
-        arrays[_TRAINER_KEY] = bytes_array(b"".join(trainer._state_chunks()))
+        arrays[_TRAINER_KEY] = bytes_array(b"".join(trainer._state_file_chunks()))
     for key, each in net._collect_params_with_prefix().items():
         arrays[_PARAM_PREFIX + key] = each._reduce()
     if average is not None:

@@ -121,7 +121,7 @@ class SAM:
         try:
             with autograd.pause():
                 for pairs in zip(*(list(zip(*each)) for each in arrays_of)):  # of one device
-                    self._move_weights(pairs)
+                    self._move_along_gradients(pairs)
             closure()
             _refuse_stale_gradients(params)
         finally:
@@ -131,7 +131,7 @@ class SAM:
         self.trainer.step(batch_size)
         return loss
 
-    def _move_weights(self, pairs: list[tuple[NDArray, NDArray]]) -> None:
+    def _move_along_gradients(self, pairs: list[tuple[NDArray, NDArray]]) -> None:
         """Move the weights of a device by the distance `rho` along their gradients."""
         steps = [nd.abs(w) * g if self.adaptive else g for w, g in pairs]
         sums = nd.multi_sum_sq(*steps, num_arrays=len(steps))

@@ -109,7 +109,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             self._names, given = state_names_of(params, self._params), []
         else:
             self._params, self._names, given = in_groups
-        self._add_groups([*((p, s) for p, s in given if s), *map(_group_selection, groups)])
+        self._add_groups([*((p, s) for p, s in given if s), *map(_split_group_dict, groups)])
         if clip_global_norm is not None and not clip_global_norm > 0:
             raise ArgumentError(
                 f"Trainer: clip_global_norm must be greater than 0, got {shown(clip_global_norm)}"
@@ -565,7 +565,7 @@ def _is_user_defined(kvstore):
     return kind is not kvs.KVStore or any(callable(getattr(kind, n, None)) for n in vars(kvstore))
 
 
-def _group_selection(group):
+def _split_group_dict(group):
     """Return (a pattern or parameters, settings) of a dict of `groups`."""
     settings = dict(group) if isinstance(group, dict) else {}
     if settings.get("select") is None:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # settings that replace the optimizer's; the others are attributes of parameters
-_REPLACED_SETTINGS = ("lr", "wd")  # of the optimizer
-_GROUP_SETTINGS = (*_REPLACED_SETTINGS, "lr_mult", "wd_mult", "grad_req")  # keys of a group
+_OVERRIDDEN_SETTINGS = ("lr", "wd")  # of the optimizer
+_GROUP_SETTINGS = (*_OVERRIDDEN_SETTINGS, "lr_mult", "wd_mult", "grad_req")  # keys of a group
 
 
 class ParamGroup(Mapping):  # parameters with learning rate and settings of their own
@@ -70,7 +70,7 @@ class ParamGroup(Mapping):  # parameters with learning rate and settings of thei
         raise NotFoundError(f"a group of a Trainer has {brief_list(list(self))}, not {shown(key)}")
 
     def __setitem__(self, key: str, value: Any) -> None:
-        if key not in _REPLACED_SETTINGS:
+        if key not in _OVERRIDDEN_SETTINGS:
             raise ArgumentError(
                 f"of a group of a Trainer 'lr' and 'wd' can be set, not {shown(key)}; other"
                 " settings are the optimizer's, or attributes of its parameters"
@@ -81,8 +81,8 @@ class ParamGroup(Mapping):  # parameters with learning rate and settings of thei
         return iter(
             [
                 "params",
-                *_REPLACED_SETTINGS,
-                *(key for key in self._settings if key not in _REPLACED_SETTINGS),
+                *_OVERRIDDEN_SETTINGS,
+                *(key for key in self._settings if key not in _OVERRIDDEN_SETTINGS),
             ]
         )
 
@@ -139,12 +139,12 @@ class TrainerGroups:  # base of Trainer: groups of parameters
                 if key != "grad_req":
                     _check_group_setting(key, value)
             self._groups.append(ParamGroup(self, self._select_parameters(select), settings))
-        for key in _REPLACED_SETTINGS:
+        for key in _OVERRIDDEN_SETTINGS:
             self._refuse_duplicates(key)
         for group in self._groups:
             for each in group["params"]:
                 for name, value in group._settings.items():
-                    if name not in _REPLACED_SETTINGS:
+                    if name not in _OVERRIDDEN_SETTINGS:
                         setattr(each, name, value)
 
     def _select_parameters(self, select):
@@ -230,7 +230,7 @@ class TrainerGroups:  # base of Trainer: groups of parameters
                 setattr(loaded, table, own)
                 continue
             strange = [name for name in theirs if name not in self._names]
-            if strange or any(self._mixed_value_flags(theirs)):
+            if strange or any(self._has_mixed_values_by_group(theirs)):
                 raise MismatchError(
                     f"the states are of a Trainer with other groups: {brief_list(list(theirs))}"
                     f" have {key!r} of their own there"
@@ -238,7 +238,7 @@ class TrainerGroups:  # base of Trainer: groups of parameters
             numbers = {i: theirs[n] for i, n in enumerate(self._names) if n in theirs}
             setattr(loaded, table, {**theirs, **numbers})
 
-    def _mixed_value_flags(self, table):
+    def _has_mixed_values_by_group(self, table):
         """Yield for each group whether its parameters have several values in a table."""
         for group in self.param_groups:
             yield len({table.get(name) for name in self._state_names(group["params"])}) > 1
@@ -248,7 +248,7 @@ def _check_group_setting(key, value):
     what = f"Trainer: {key!r} of a group"
     check_real(what, value)
     number = float(value)
-    if not math.isfinite(number) or (key in _REPLACED_SETTINGS and number < 0):
+    if not math.isfinite(number) or (key in _OVERRIDDEN_SETTINGS and number < 0):
         raise ArgumentError(f"{what} must be a number from 0 on, got {shown(value)}")
     return number
 

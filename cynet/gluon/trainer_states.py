@@ -42,9 +42,9 @@ class TrainerStates:  # base of Trainer: saves and loads optimizer states
         if self._update_on_kvstore and self._is_user_store:
             self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
             return
-        write_atomically(fname, self._state_chunks())
+        write_atomically(fname, self._state_file_chunks())
 
-    def _state_chunks(self):
+    def _state_file_chunks(self):
         """Yield the content of a file of `save_states` in pieces."""
         if self._update_on_kvstore and self._is_user_store:
             raise MismatchError(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .ir import Step, Value
 
     Span = tuple[int, int]  # begin and end in bytes
-    Accesses = tuple[list[Value], list[Value], list[Span], list[Span]]
+    Accesses = tuple[list[Value], list[Value], list[Span], list[Span]]  # see `find_accesses`
 
 
 def find_accesses(steps: Iterable[Step]) -> Accesses:

@@ -39,7 +39,7 @@ cdef cppclass Tree:
     size_t pause, wait      # values placed by scans alone: in total, and left
 
 
-def pack_values(list sizes, list firsts, list lasts):
+def pack_values(list sizes, list firsts, list lasts):  # returns the arena's size, and offsets
     """Return the size of an arena and the offsets of values, which are placed in order.
 
     sizes (list of int): Bytes of each value.
@@ -63,7 +63,7 @@ def pack_values(list sizes, list firsts, list lasts):
     for size, first, last in zip(sizes, firsts, lasts):
         offset = _find_offset(&tree, first, last, size) if size else 0
         if size:
-            _add_range(&tree, first, last, offset, offset + size)
+            _add_value(&tree, first, last, offset, offset + size)
         offsets.append(offset)
         total = max(total, offset + size)
     return total, offsets
@@ -90,31 +90,31 @@ cdef int _collect_intervals(Tree* tree, size_t first, size_t last) except -1 nog
     cdef size_t above_left = left, above_right = right
     tree.near.clear()
     while above_right:
-        _add_intervals(tree, &tree.covers[above_left])
+        _add_near_intervals(tree, &tree.covers[above_left])
         if above_right != above_left:
-            _add_intervals(tree, &tree.covers[above_right])
+            _add_near_intervals(tree, &tree.covers[above_right])
         above_left >>= 1
         above_right >>= 1
     right += 1
     while left < right:
         if left & 1:
-            _add_intervals(tree, &tree.under[left])
+            _add_near_intervals(tree, &tree.under[left])
             left += 1
         if right & 1:
             right -= 1
-            _add_intervals(tree, &tree.under[right])
+            _add_near_intervals(tree, &tree.under[right])
         left >>= 1
         right >>= 1
     return 0
 
 
-cdef int _add_intervals(Tree* tree, Intervals* used) except -1 nogil:
+cdef int _add_near_intervals(Tree* tree, Intervals* used) except -1 nogil:
     if not used.empty():
         tree.near.push_back(used)
     return 0
 
 
-cdef int _add_range(Tree* tree, size_t first, size_t last, int64_t begin,
+cdef int _add_value(Tree* tree, size_t first, size_t last, int64_t begin,
                     int64_t end) except -1 nogil:
     """Add a value's interval to the tree's nodes of its steps."""
     cdef size_t left = first + tree.steps, right = last + tree.steps

@@ -87,9 +87,9 @@ def lower(
     graph = gradient(graph, grad_req, apart)
     checks(graph, "the gradient pass")
     graph = build_bodies(graph, names, lower)
-    due = [*graph.outputs, *_written_roots(graph).intersection(graph.grads.values())]
+    due = [*graph.outputs, *_roots_written_by(graph).intersection(graph.grads.values())]
     graph = pipeline.run_passes(graph, (pipeline.WHOLE,), names, ctx.device_type)
-    written = _written_roots(graph)
+    written = _roots_written_by(graph)
     lost = [value for value in due if value.root not in written]
     if lost:
         raise CynetError(f"a pass has lost the steps that compute {', '.join(map(repr, lost))}")
@@ -119,7 +119,7 @@ def _require_known_shapes(shapes: dict[Entry, Any]) -> dict[Entry, Shape]:
     return out
 
 
-def _written_roots(graph: Graph) -> set[Value]:
+def _roots_written_by(graph: Graph) -> set[Value]:
     """Return the roots of all values that the steps of `graph` write."""
     steps = (*graph.constant_steps, *graph.steps)
     return {value.root for step in steps for _, value in step.written()}

@@ -32,5 +32,5 @@ def flops(step: Step) -> int:
 
 def seconds(step: Step) -> float:
     """Estimate the seconds of a step: its arithmetic, and its reads and writes of memory."""
-    touched: int = sum(map(nbytes, step.touched()))
+    touched: int = sum(map(nbytes, step.touched_values()))
     return flops(step) / FLOPS_PER_SECOND + touched / BYTES_PER_SECOND

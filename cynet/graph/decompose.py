@@ -95,7 +95,7 @@ def decompose_graph(
             new.update((each, each) for each in outputs)
         elif node.prop.decomposed:
             given = [plain_shape(shapes[e]) for e in node.inputs], [dtypes[e] for e in node.inputs]
-            made = _connect_outputs(node, inputs, load_tracer()(node.prop, *given, node.name))
+            made = _inline_written_graph(node, inputs, load_tracer()(node.prop, *given, node.name))
             new.update(zip(outputs, (_cast(e, t, dtypes[o]) for (e, t), o in zip(made, outputs))))
         else:
             again = Node(node.op, node.name, node.attrs, node.params, node.prop, inputs)
@@ -103,7 +103,7 @@ def decompose_graph(
     return [new[each] for each in heads]
 
 
-def _connect_outputs(node: Node, inputs: list[Entry], written: Any) -> list[tuple[Entry, str]]:
+def _inline_written_graph(node: Node, inputs: list[Entry], written: Any) -> list[tuple[Entry, str]]:
     """Connect a function's graph to the node's inputs; returns (entry, dtype) of its outputs."""
     entry_of_input = {id(each): entry for each, entry in zip(written.inputs, inputs)}
     held = {}

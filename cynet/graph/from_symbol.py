@@ -94,7 +94,7 @@ def _auxiliary_nodes(order: list[Any]) -> set[Any]:
     return found
 
 
-def copy_step(source: Value, target: Value, req: int) -> Step:
+def copying_step(source: Value, target: Value, req: int) -> Step:
     """Return a step that copies `source` to `target`, or adds it if `req` is ADD."""
     return Step(
         f"{source.name}_copy",
@@ -110,5 +110,5 @@ def copy_step(source: Value, target: Value, req: int) -> Step:
 
 def _copy_to_output(value: Value, steps: list[Step]) -> Value:
     out = Value(value.name, value.shape, value.dtype, value.ctx, OUTPUT)
-    steps.append(copy_step(value, out, WRITE))
+    steps.append(copying_step(value, out, WRITE))
     return out

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, shown
 from ..operator import get_operator
-from .from_symbol import copy_step
+from .from_symbol import copying_step
 from .ir import ADD, BACKWARD, FORWARD, GRAD, HEAD, NULL, TEMP, WRITE, Step, Value
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _GradientPass:  # adds the backward steps to one graph
         self.steps: list[Step] = []
         self.grad: dict[Value, Value] = {}  # forward Value -> Value of its gradient
         self.begun: set[Value] = set()  # gradients that a step has written
-        # forward Step -> `read_by_backward` of it
+        # forward Step -> `indices_read_by_backward` of it
         self.read: dict[Step, set[int]] = {}
         self.heads: dict[Value, int] = {}  # output -> its first index
         self.wanted: dict[Value, int] = {}  # argument Value -> req
@@ -82,7 +82,7 @@ class _GradientPass:  # adds the backward steps to one graph
         needed = set(self.wanted)
         for step in forward:
             if step.prop.differentiable and any(v in needed for v in _inputs_with_grads(step)):
-                read = read_by_backward(step, len(step.out_data), len(step.in_data))
+                read = indices_read_by_backward(step, len(step.out_data), len(step.in_data))
                 self.read[step] = read
                 needed.update(v for i, v in enumerate(step.out_data) if i in read)
         return needed
@@ -125,7 +125,7 @@ class _GradientPass:  # adds the backward steps to one graph
                 part = _make_partial_grad(value, i)
                 in_grad.append(part)
                 req.append(WRITE)
-                late.append(copy_step(part, target, ADD if begun else WRITE))
+                late.append(copying_step(part, target, ADD if begun else WRITE))
                 self.begun.add(value)
                 continue
             in_grad.append(target)
@@ -160,7 +160,7 @@ class _GradientPass:  # adds the backward steps to one graph
             )
             # the value is also an output: the user's gradient is a part of the sum
             if value in self.heads:
-                self.steps.append(copy_step(self._head_gradient(value), self.grad[value], WRITE))
+                self.steps.append(copying_step(self._head_gradient(value), self.grad[value], WRITE))
                 self.begun.add(value)
         return self.grad[value]
 
@@ -192,7 +192,7 @@ class _GradientPass:  # adds the backward steps to one graph
                 self.steps.append(_make_zero_step(self.grad[value]))
 
 
-def read_by_backward(step: Any, n_out: int, n_in: int) -> set[int]:
+def indices_read_by_backward(step: Any, n_out: int, n_in: int) -> set[int]:
     """Return the indices that backward reads, among output gradients, inputs, outputs in order."""
     ids = list(range(2 * n_out + n_in))
     used = set(

@@ -38,7 +38,7 @@ class Structure:  # a symbol's nodes in order and who reads them, for any shapes
         entries of arguments, entries of outputs).
     users (dict of entry to list of int): Positions in `order`.
     kinds: For each node a number that those have in common which compute the same of alike inputs;
-        None: nobody has asked (`number_node_kinds`).
+        None: nobody has asked (`assign_kind_numbers`).
     calls: What an executor that runs call by call keeps here.
     met: Of executors without and with gradients: of the shapes and dtypes that they have met, how
         often they were run call by call; None: they have a plan.
@@ -66,7 +66,7 @@ class Structure:  # a symbol's nodes in order and who reads them, for any shapes
         self._planned = False
         self.met: dict[bool, dict[Any, int | None]] = {False: {}, True: {}}
 
-    def number_node_kinds(self) -> list[int]:
+    def assign_kind_numbers(self) -> list[int]:
         """Number equal nodes in `kinds`; inference then runs once for nodes of one kind."""
         numbers: dict[Any, int] = {}
         self.kinds = [numbers.setdefault(_node_key(node), len(numbers)) for node in self.order]
@@ -78,7 +78,7 @@ class Structure:  # a symbol's nodes in order and who reads them, for any shapes
         if self.kinds is None and not self._planned:
             self._planned = True
             return {node: node.prop for node in self.order}
-        kinds = self.number_node_kinds() if self.kinds is None else self.kinds
+        kinds = self.assign_kind_numbers() if self.kinds is None else self.kinds
         first: dict[int, Any] = {}
         return {node: first.setdefault(kind, node.prop) for node, kind in zip(self.order, kinds)}
 
@@ -177,7 +177,7 @@ class _Inference:  # base of shape and dtype inference over a graph
     declared_value: Callable[[Node], Any]
     normalize: Callable[[Any], Any]
     infer: Callable[[Any, list[Any], list[Any]], tuple[Sequence[Any], ...]]
-    is_skipped: Callable[[list[Any], list[Any]], bool]
+    is_operator_skipped: Callable[[list[Any], list[Any]], bool]
     merge: Callable[[Any, Any], Any]
     are_known: Callable[[list[Any]], bool]
 
@@ -228,7 +228,7 @@ class _Inference:  # base of shape and dtype inference over a graph
         node, prop, sources, args, made = self.structure.rows[position]
         ins = [values[source] for source in args]
         outs = [values[entry] for entry in made]
-        if not prop.users and self.is_skipped(ins, outs):
+        if not prop.users and self.is_operator_skipped(ins, outs):
             return
         try:
             found = self.infer_cached(position, prop, ins, outs)
@@ -356,7 +356,7 @@ class _ShapeInference(_Inference):
         return prop.infer_shape(ins, outs)
 
     @staticmethod
-    def is_skipped(ins: list[Any], outs: list[Any]) -> bool:
+    def is_operator_skipped(ins: list[Any], outs: list[Any]) -> bool:
         """Return whether inference skips an operator, as all its shapes are unknown. As in MXNet
         the shapes of its parameters then stay unknown too."""
         return bool(ins) and all(shape is None for shape in (*ins, *outs))
@@ -404,7 +404,7 @@ class _TypeInference(_Inference):
         return prop.infer_type(ins, outs)
 
     @staticmethod
-    def is_skipped(ins: list[Any], outs: list[Any]) -> bool:
+    def is_operator_skipped(ins: list[Any], outs: list[Any]) -> bool:
         """Return False: an output's dtype may follow from an operator's parameter alone."""
         return False
 

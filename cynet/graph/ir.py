@@ -80,7 +80,7 @@ class Graph:
         self.saved = 0
         self.hook_results: dict[Any, Any] = {}
 
-    def set_forward(self, steps: Iterable[Step]) -> None:
+    def set_forward_steps(self, steps: Iterable[Step]) -> None:
         """Replace all steps by the forward steps `steps`."""
         self.steps = list(steps)
         self.n_forward = len(self.steps)

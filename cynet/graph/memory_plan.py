@@ -71,8 +71,8 @@ def make_views(graph: Graph) -> Graph:
     Returns Graph: the same graph: steps that became views are gone. What steps touch that may run
     Python stays apart, since they may run beside others.
     """
-    fixed = {value for step in graph.steps if not step.prop.pure for value in step.touched()}
-    _make_views(graph, _LifetimeIndex(graph.steps), fixed)
+    fixed = {value for step in graph.steps if not step.prop.pure for value in step.touched_values()}
+    _turn_steps_into_views(graph, _LifetimeIndex(graph.steps), fixed)
     return graph
 
 
@@ -119,7 +119,7 @@ def find_peak(graph: Graph) -> tuple[int, Step, dict[Value, Value]]:
         step.req, step.in_grad = list(step.req), list(step.in_grad)
     lives = _LifetimeIndex(trial.steps)
     before = {v: root for root, values in lives.members.items() for v in values}
-    _make_views(trial, lives, ())
+    _turn_steps_into_views(trial, lives, ())
     _share_inplace(trial, lives, ())
     maximum, index = _max_live_bytes(_lifetimes(trial, ()))
     roots = {value: root for root, values in lives.members.items() for value in values}
@@ -135,7 +135,7 @@ def aligned_size(size: int) -> int:
 
 def _touched_values(steps: Iterable[Step]) -> dict[Value, None]:
     """Return the values that steps read or write, each once, in order of first use."""
-    return dict.fromkeys(value for step in steps for value in step.touched())
+    return dict.fromkeys(value for step in steps for value in step.touched_values())
 
 
 class _IntervalSet:  # of step indices
@@ -166,9 +166,9 @@ class _LifetimeIndex:  # first and last step of each value
         for value in _touched_values(steps):
             if value.root is not value:
                 self.members.setdefault(value.root, []).append(value)
-        self.number_steps(steps)
+        self.assign_step_numbers(steps)
 
-    def number_steps(self, steps: list[Step]) -> None:
+    def assign_step_numbers(self, steps: list[Step]) -> None:
         """Number the steps again; a root lives as long as the values in its memory."""
         self.first: dict[Value, int] = {}
         self.own_last: dict[Value, int] = {}
@@ -176,7 +176,7 @@ class _LifetimeIndex:  # first and last step of each value
         # root -> `_use_intervals_of` it, computed at first use
         self.times: dict[Value, tuple[_IntervalSet, _IntervalSet]] = {}
         for index, step in enumerate(steps):
-            for value in step.touched():
+            for value in step.touched_values():
                 self.first.setdefault(value, index)
                 self.own_last[value] = index
             for position, value in step.written():
@@ -227,7 +227,7 @@ class _LifetimeIndex:  # first and last step of each value
         self.last[root] = max(self.last.get(root, -1), self.last.get(value, -1))
 
 
-def _make_views(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value]) -> None:
+def _turn_steps_into_views(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value]) -> None:
     steps = []
     for step in graph.steps:
         traits = step.prop.graph.traits
@@ -249,7 +249,7 @@ def _make_views(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value]) ->
         cached_steps = set(steps)
         graph.n_forward = sum(step in cached_steps for step in graph.steps[: graph.n_forward])
         graph.steps = steps
-        lives.number_steps(steps)
+        lives.assign_step_numbers(steps)
 
 
 def _try_turn_into_view(
@@ -343,7 +343,7 @@ def _lifetimes(graph: Graph, fixed: Container[Value] | None) -> Lifetimes:
     """Return the first and last step of each root; roots in `fixed` (None: all) live always."""
     spans: Lifetimes = {}
     for index, step in enumerate(graph.steps):
-        for value in step.touched():
+        for value in step.touched_values():
             root = value.root
             if root.kind == TEMP:
                 spans[root] = (spans.get(root, (index,))[0], index)

@@ -35,11 +35,11 @@ cdef class Value:  # a tensor of a graph: shape, dtype, kind, place in memory
         self.offset = None
 
     @property
-    def root(self):
+    def root(self):  # the value whose memory this one shares
         return self if self._root is None else self._root
 
     @root.setter
-    def root(self, Value value not None):
+    def root(self, Value value not None):  # the value whose memory this one shares
         self._root = None if value is self else value
 
     def __copy__(self):
@@ -120,7 +120,7 @@ cdef class Step:  # a call of an operator's forward or backward in a graph
             return list(dict.fromkeys(found))
         return found
 
-    def touched(self):
+    def touched_values(self):
         """Return the values that the step reads, then those it writes; an added-to value twice."""
         cdef list found = self.read()
         for _, value in self.written():

@@ -87,7 +87,7 @@ class Body:  # the inner graph of a loop or branch, ready to run
         self.feeds = feeds
         self.read_roots = {v.root for s in graph.steps[graph.n_forward :] for v in s.read()}
 
-    def is_read_back(self, value: Value) -> bool:
+    def is_read_backward(self, value: Value) -> bool:
         """Return whether the body's backward reads a variable or an output."""
         return value in self.read_roots
 
@@ -109,7 +109,7 @@ class _MemoryLayout:  # offsets of values placed one after the other
     def __init__(self, size: int = 0) -> None:
         self.size = size
 
-    def add(self, size: int) -> int:
+    def place(self, size: int) -> int:
         """Add a value of `size` bytes; returns its offset."""
         offset, self.size = self.size, self.size + aligned_size(size)
         return offset
@@ -210,7 +210,7 @@ class SubgraphRunner(OperatorProperty):  # a loop or branch operator
     ) -> Body:
         """Build the body of ``subgraphs[number]``; inputs in `row` are rows, in `states` states."""
         graph = self.definition.subgraphs[number]
-        inputs = self.definition.variable_inputs()[number]
+        inputs = self.definition.inputs_of_variables()[number]
         place = {i: k for k, i in enumerate(self.inputs)}
         aux = {i: k for k, i in enumerate(self.states)}
         feeds, shapes, requested = [], [], []
@@ -247,20 +247,20 @@ class SubgraphRunner(OperatorProperty):  # a loop or branch operator
         body = self._build_body(definition.body, values, row, states, requests)
         self.bodies = (body,)
         self.state_inputs = [self.inputs.index(i) for i in states]
-        self.arenas = [self.space.add(body.graph.memory.planned)]
+        self.arenas = [self.space.place(body.graph.memory.planned)]
         if definition.condition is not None:
             self.condition = self._build_body(
                 definition.condition, values, (), states, lambda i, k: None
             )
-            self.arenas.append(self.space.add(self.condition.graph.memory.planned))
-            self.predicate = self.space.add(8)
+            self.arenas.append(self.space.place(self.condition.graph.memory.planned))
+            self.predicate = self.space.place(8)
         sizes = [nbytes(values[i]) for i in states]
         memory = self.reserve if self.back else self.space
         first = memory.size
-        self.saved = memory.add(body.graph.saved) if self.back else 0
+        self.saved = memory.place(body.graph.saved) if self.back else 0
         # states are stored behind the saved values of their run, or in two alternating buffers
         self.state_offsets = [
-            (memory.add(size), 0) if self.back else (memory.add(size), memory.add(size))
+            (memory.place(size), 0) if self.back else (memory.place(size), memory.place(size))
             for size in sizes
         ]
         self.stride = memory.size - first
@@ -270,22 +270,22 @@ class SubgraphRunner(OperatorProperty):  # a loop or branch operator
         read = {
             index
             for value, (kind, index) in zip(body.variables, body.feeds)
-            if kind in (ROW, INPUT) and body.is_read_back(value)
+            if kind in (ROW, INPUT) and body.is_read_backward(value)
         }
         read.update(
             self.state_inputs[index]
             for value, (kind, index) in zip(body.variables, body.feeds)
-            if kind == STATE and body.is_read_back(value)
+            if kind == STATE and body.is_read_backward(value)
         )
         outputs = body.graph.outputs[: self.n_stacked]
-        return read, {i for i, value in enumerate(outputs) if body.is_read_back(value)}
+        return read, {i for i, value in enumerate(outputs) if body.is_read_backward(value)}
 
     def _reserve_gradient_memory(self, body: Body, sizes: list[int]) -> None:
         """Reserve memory for the gradients of states, and for gradients that are computed but not
         used."""
-        self.grad_offsets = [(self.space.add(size), self.space.add(size)) for size in sizes]
+        self.grad_offsets = [(self.space.place(size), self.space.place(size)) for size in sizes]
         self.dumps: list[Any] = [
-            self.space.add(nbytes(grad)) if self.blocked and grad is not None else 0
+            self.space.place(nbytes(grad)) if self.blocked and grad is not None else 0
             for grad in body.grads
         ]
 
@@ -296,26 +296,26 @@ class SubgraphRunner(OperatorProperty):  # a loop or branch operator
             return "add" if self.back and self.requests[k] != NULL else None
 
         self.condition = self._build_body(0, values, (), (), lambda i, k: None)
-        self.arenas = [self.space.add(self.condition.graph.memory.planned)]
-        self.predicate = self.space.add(8)
+        self.arenas = [self.space.place(self.condition.graph.memory.planned)]
+        self.predicate = self.space.place(8)
         self.bodies = tuple(self._build_body(n, values, (), (), requests) for n in (1, 2))
         maximum = max(body.graph.memory.planned for body in self.bodies)
-        self.arenas += [self.space.add(maximum)] * 2
-        self.saved = self.reserve.add(max(body.graph.saved for body in self.bodies))
+        self.arenas += [self.space.place(maximum)] * 2
+        self.saved = self.reserve.place(max(body.graph.saved for body in self.bodies))
         read: set[int] = set()
         visible: set[int] = set()
         self.dumps = []
         for body in self.bodies:
             self.dumps.append(
                 [
-                    self.space.add(nbytes(grad)) if self.blocked and grad is not None else 0
+                    self.space.place(nbytes(grad)) if self.blocked and grad is not None else 0
                     for grad in body.grads
                 ]
             )
             pairs = zip(body.variables, body.feeds)
-            read.update(k for v, (kind, k) in pairs if kind == INPUT and body.is_read_back(v))
+            read.update(k for v, (kind, k) in pairs if kind == INPUT and body.is_read_backward(v))
             outputs = enumerate(body.graph.outputs)
-            visible.update(i for i, v in outputs if body.is_read_back(v))
+            visible.update(i for i, v in outputs if body.is_read_backward(v))
         return read, visible
 
 

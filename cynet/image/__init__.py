@@ -1,6 +1,6 @@
 """mx.image: reading, resizing, cropping and augmenting images, and iterators over images."""
 
-from ..operator.namespaces import guarded_names as _guarded_names
+from ..operator.namespaces import guard_public_names as _guarded_names
 from .augmenter import *
 from .color_augment import *
 from .augment import *

@@ -13,9 +13,9 @@ cdef extern from "image/into_batch.h" namespace "cynet" nogil:
     void write_normalized(int level, const uint8_t* source, int64_t stride, int64_t height,
                           int64_t width, int channels, bint mirrored, const float* mean,
                           const float* factor, float* out) noexcept
-    void write_plain(int level, const uint8_t* source, int64_t stride, int64_t height,
-                     int64_t width, int channels, bint mirrored, uint8_t maximum,
-                     uint8_t* out) noexcept
+    void clip_image(int level, const uint8_t* source, int64_t stride, int64_t height,
+                    int64_t width, int channels, bint mirrored, uint8_t maximum,
+                    uint8_t* out) noexcept
 
 
 cdef int check_image(const uint8_t[:, :, :] image, int64_t channels, int64_t height,
@@ -95,5 +95,5 @@ def clip_pixels(const uint8_t[:, :, :] image, bint mirrored, uint8_t maximum,
         return
     first = leftmost_byte(image, &turned)
     with nogil:
-        write_plain(cpu_level(), first, image.strides[0], out.shape[1],
-                    out.shape[2], <int>out.shape[0], turned, maximum, &out[0, 0, 0])
+        clip_image(cpu_level(), first, image.strides[0], out.shape[1],
+                   out.shape[2], <int>out.shape[0], turned, maximum, &out[0, 0, 0])

@@ -96,7 +96,7 @@ class RecordBatches:  # decodes a record file's images into batches
         seed = abs(self._o["seed"] + self._o["shuffle_chunk_seed"])
         return self._numbers[np.random.default_rng([seed, epoch]).permutation(len(self._numbers))]
 
-    def batches(self, epoch, start):
+    def empty_batches(self, epoch, start):
         """Yield empty batches of an epoch from batch `start` on."""
         order, size = self._record_order(epoch), self._o["batch_size"]
         for at in range(start, len(order), size):
@@ -107,7 +107,7 @@ class RecordBatches:  # decodes a record file's images into batches
                 numbers = np.concatenate([numbers, np.resize(after, pad)])
             yield ImageBatch(numbers, pad, epoch, at, self._shape, self.label_width, self._kind)
 
-    def fill(self, batch, part):
+    def fill(self, batch, part):  # the samples of one thread's part
         good = None
         for row in range(part, len(batch.numbers), self.parts):
             try:

@@ -86,7 +86,7 @@ class ImageRecordIter(MXDataIter):
     def _begin_epoch(self):
         self._stop_pipeline()
         threads = max(self._o["preprocess_threads"], 1)
-        tasks = self._work.batches(self._next_epoch, self._start)
+        tasks = self._work.empty_batches(self._next_epoch, self._start)
         ahead = max(self._o["prefetch_buffer"], 1)
         self._began = False  # stays False if Ctrl-C interrupts the start
         self._pipeline = BatchPipeline(tasks, self._work.parts, self._work.fill, threads, ahead)

@@ -21,7 +21,7 @@ from ..base.errors import (
     shown,
 )
 from ..base.guard import Guarded
-from ..base.kinds import call_with, read_json
+from ..base.kinds import call_with_settings, read_json
 from ..base.reprs import SettingsRepr
 from ..registry import Registry
 
@@ -138,7 +138,7 @@ def create(initializer: InitializerLike, **kwargs: Any) -> Any:
             ) from None
         kwargs, initializer = {**settings, **kwargs}, name
     kind = INITIALIZERS.get(initializer)
-    return call_with(f"initializer {initializer}", kind, [], kwargs)
+    return call_with_settings(f"initializer {initializer}", kind, [], kwargs)
 
 
 class InitDesc(str):

@@ -258,10 +258,10 @@ class NDArrayIter(DataIter):
         return DataBatch(self.getdata(), self.getlabel(), self.getpad(), None)
 
     def getdata(self) -> list[NDArray]:
-        return self._batch_rows(self.data)
+        return self._read_batch_rows(self.data)
 
     def getlabel(self) -> list[NDArray]:
-        return self._batch_rows(self.label)
+        return self._read_batch_rows(self.label)
 
     def getpad(self) -> int:
         """Return the number of padding rows at the end of the batch, without rows rolled over."""
@@ -269,7 +269,7 @@ class NDArrayIter(DataIter):
             return 0
         return max(self.cursor + self.batch_size - self.num_data, 0)
 
-    def _batch_rows(self, sources):
+    def _read_batch_rows(self, sources):
         start, stop = self.cursor, self.cursor + self.batch_size
         if not self.shuffle and start >= 0 and stop <= self.num_data:
             return [values[start:stop] for _, values in sources]

@@ -36,7 +36,7 @@ def write_training(path, form, meta, arrays, caller):
     )
 
 
-def training_blob(meta, arrays, caller):
+def training_bytes(meta, arrays, caller):
     """Return a training file's content without form and checksum, as a part of another file."""
     return b"".join(_file_chunks(meta, arrays, caller))
 
@@ -77,7 +77,7 @@ def read_training(path, form):
 
 
 def read_training_part(array, path):
-    """Read (meta, arrays) from an NDArray of bytes from `training_blob`."""
+    """Read (meta, arrays) from an NDArray of bytes from `training_bytes`."""
     content = array.asnumpy().tobytes()
     arrays = load_arrays_from(io.BytesIO(content), path, 0, len(content))
     try:

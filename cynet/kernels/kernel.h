@@ -56,7 +56,7 @@ enum { MAX_TENSORS = 72 };  // maximum number of tensors that a kernel reads or 
 struct FirstIndex {  // lowest index that threads report
   std::atomic<int64_t> first{-1};
   std::vector<double> values;  // values for the error message
-  int64_t place() const { return first; }
+  int64_t place() const { return first; }  // the lowest index
   void record_lowest(int64_t place) {
     int64_t seen = first;
     while ((seen < 0 || place < seen) && !first.compare_exchange_weak(seen, place)) {
@@ -94,7 +94,7 @@ struct Args {  // arguments of one run of a kernel
     return wanted[i] ? static_cast<T*>(out[i]->data) : nullptr;
   }
   template <class P>
-  const P& as() const {
+  const P& as() const {  // the parameters
     return *static_cast<const P*>(params);
   }
   // The number of threads for `work` simple operations (GRAIN of parallel.pxd), for a kernel that
@@ -104,7 +104,7 @@ struct Args {  // arguments of one run of a kernel
     return threads < maximum ? threads : static_cast<int>(maximum);
   }
   // The declaration's `failure` describes the error; forward or backward then raises it.
-  void fail(int64_t place) const { failure->record_lowest(place); }
+  void fail(int64_t place) const { failure->record_lowest(place); }  // index of a bad element
   // The declaration's `noticed` is called after the run, which goes on.
   void note_value(int64_t place, const std::vector<double>& values) const {
     failure->noted.values = values;
@@ -133,19 +133,19 @@ struct ParamField {
 template <typename T>
 struct ParamKind;
 template <>
-struct ParamKind<int64_t> {
+struct ParamKind<int64_t> {  // its code of Python's module struct
   enum { kind = 'q', count = 1 };
 };
 template <>
-struct ParamKind<double> {
+struct ParamKind<double> {  // its code of Python's module struct
   enum { kind = 'd', count = 1 };
 };
 template <>
-struct ParamKind<int> {
+struct ParamKind<int> {  // its code of Python's module struct
   enum { kind = 'i', count = 1 };
 };
 template <>
-struct ParamKind<bool> {
+struct ParamKind<bool> {  // its code of Python's module struct
   enum { kind = '?', count = 1 };
 };
 struct Floats {  // a parameter of any number of floats
@@ -153,15 +153,15 @@ struct Floats {  // a parameter of any number of floats
   int64_t n;
 };
 template <>
-struct ParamKind<Floats> {
+struct ParamKind<Floats> {  // its code of Python's module struct
   enum { kind = 'f', count = 0 };
 };
 template <int n>
 using Int64s = std::array<int64_t, n>;  // a parameter of several numbers
 template <int n>
-using Doubles = std::array<double, n>;
+using Doubles = std::array<double, n>;  // a parameter of several numbers
 template <typename T, size_t n>
-struct ParamKind<std::array<T, n>> {
+struct ParamKind<std::array<T, n>> {  // its code of Python's module struct
   enum { kind = ParamKind<T>::kind, count = n };
 };
 
@@ -188,7 +188,7 @@ inline void put_number(T* out, int64_t i, double value, bool add) {
 }
 
 struct NoParams {
-  static const ParamField* fields() {
+  static const ParamField* fields() {  // an empty list
     static const ParamField none = {};
     return &none;
   }
@@ -250,9 +250,9 @@ struct RegisteredKernel {
 }  // namespace cynet
 
 #ifdef CYNET_X86_LEVELS
-#define CYNET_EVERY_LEVEL(function) {function, function, function, function}
+#define CYNET_EVERY_LEVEL(function) {function, function, function, function}  // used at all levels
 #else
-#define CYNET_EVERY_LEVEL(function) CYNET_SAME_AT_LEVELS(function)
+#define CYNET_EVERY_LEVEL(function) CYNET_SAME_AT_LEVELS(function)  // used at all levels
 #endif
 
 #define CYNET_REGISTER(LEVELS, name, Params, cost, space, ...)                                 \
@@ -279,7 +279,7 @@ struct RegisteredKernel {
 #define CYNET_PLAIN_SPACE_KERNEL(name, Params, cost, space, ...) \
   CYNET_REGISTER(CYNET_EVERY_LEVEL, name, Params, cost, space, __VA_ARGS__)
 
-#define CYNET_FLOATS float, double
-#define CYNET_NUMBERS float, double, ::cynet::half, uint8_t, int32_t, int8_t, int64_t
+#define CYNET_FLOATS float, double  // types that a kernel supports
+#define CYNET_NUMBERS float, double, ::cynet::half, uint8_t, int32_t, int8_t, int64_t  // types
 
 #endif

@@ -32,7 +32,7 @@ template <typename Body>
 struct BodyRange {  // parallel_for's body and its n
   Body* body;
   int64_t n;
-  static void run(void* arg, int part, int parts) {
+  static void run(void* arg, int part, int parts) {  // a part of the range
     const BodyRange& range = *static_cast<BodyRange*>(arg);
     const int64_t each = range.n / parts, rest = range.n % parts;
     const int64_t begin = part * each + (part < rest ? part : rest);
@@ -95,7 +95,7 @@ static void run_region(void* arg, int part, int parts) {
 
 }  // namespace cynet
 
-#define CYNET_HIDDEN __attribute__((weak, visibility("hidden")))
+#define CYNET_HIDDEN __attribute__((weak, visibility("hidden")))  // not exported
 
 extern "C" {
 

@@ -39,7 +39,7 @@ cdef int threads_if_awake(int64_t work) noexcept nogil:
     return _limit_threads(work // (AWAKE_GRAIN // 2))
 
 
-cdef int lend_team_to(void* library, str name) except -1:
+cdef int lend_team_to(void* library, str name) except -1:  # its OpenMP loops
     # Returns 1 if its loops run on the team, 0 if on its own threads.
     cdef const char* missing
     if config.get("CYNET_ONEDNN_THREADS") == "openmp":

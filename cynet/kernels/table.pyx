@@ -73,9 +73,9 @@ cdef Kernel find_kernel(str name, int dtype, dict params, object prop):
     cdef const KernelEntry* entry = _find_entry(name)
     cdef Kernel found = Kernel.__new__(Kernel)
     if name == "cast":
-        return _cast_kernel()
+        return _make_cast_kernel()
     if entry == NULL:
-        return _functor_kernel(name, dtype, params)
+        return _make_functor_kernel(name, dtype, params)
     found.run, found.space = entry.run[dtype_index(dtype)][cpu_level()], entry.space
     if found.run == NULL:
         raise_missing_loop(entry.name, dtype)
@@ -126,7 +126,7 @@ cdef void _run_functor(const Args& args) noexcept nogil:
         run_grad(functor, x, 1, args.in_[1].data, 1, f.number, 0, y, args.out[0].size)
 
 
-cdef Kernel _functor_kernel(str name, int dtype, dict params):
+cdef Kernel _make_functor_kernel(str name, int dtype, dict params):
     cdef Kernel found = Kernel.__new__(Kernel)
     cdef FunctorParams both
     cdef bytes known = name.encode()
@@ -160,7 +160,7 @@ cdef void _run_cast(const Args& args) noexcept nogil:
         run_cast(x.dtype, y.dtype, x.data, y.data, y.size)
 
 
-cdef Kernel _cast_kernel():
+cdef Kernel _make_cast_kernel():
     """Return the kernel that converts numbers of any dtype to any other."""
     cdef Kernel found = Kernel.__new__(Kernel)
     cdef Functor adding[9]

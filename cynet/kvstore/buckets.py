@@ -122,11 +122,11 @@ def sum_array_request(bucket, array):
 def _make_sum_starters(given, target):
     """Return the functions that start the sums of an array's pieces; None sums in place."""
 
-    def start(part):
+    def make_starter(part):
         source = _mpi_in_place() if given is None else given[part]
         return lambda comm: comm.Iallreduce(source, target[part])
 
-    return [start(part) for part in _piece_slices(target)]
+    return [make_starter(part) for part in _piece_slices(target)]
 
 
 def _piece_slices(array):

@@ -7,7 +7,7 @@ import numpy as np
 from ..base.dtype import name_of
 from ..ndarray import zeros
 from ..ndarray.sparse.arrays import make_sparse
-from ..ndarray.sparse.convert import indices_array, scatter_rows, sparse_zeros
+from ..ndarray.sparse.convert import indices_to_ndarray, scatter_rows, sparse_zeros
 
 
 def are_row_sparse(arrays):
@@ -33,13 +33,13 @@ def sum_row_sparse(key, arrays, rank, size, add):
         return own
     counts = np.zeros(size, np.int64)
     counts[rank] = len(rows)
-    counts = add(f"{key}: how many rows", indices_array(counts)).asnumpy()
+    counts = add(f"{key}: how many rows", indices_to_ndarray(counts)).asnumpy()
     if not counts.any():
         return sparse_zeros("row_sparse", own.shape, values)
     begin = int(counts[:rank].sum())
     of_all_ranks = np.zeros(counts.sum(), np.int64)
     of_all_ranks[begin : begin + len(rows)] = rows
-    union = np.unique(add(f"{key}: which rows", indices_array(of_all_ranks)).asnumpy())
+    union = np.unique(add(f"{key}: which rows", indices_to_ndarray(of_all_ranks)).asnumpy())
     if values.size:
         part = scatter_rows(values, np.searchsorted(union, rows), len(union))
     else:

@@ -46,7 +46,7 @@ class Guard:  # a watchdog process that ends orphaned jobs
         try:
             os.write(self._writing, os.fsencode(folder) + b"\n")
         except OSError:  # the launcher was killed
-            self._end_guard(False)
+            self._end_guard_process(False)
             self._fork_guard_process()
             os.write(self._writing, b"".join(os.fsencode(each) + b"\n" for each in self._folders))
 
@@ -54,9 +54,9 @@ class Guard:  # a watchdog process that ends orphaned jobs
         return self
 
     def __exit__(self, kind, error, trace):
-        self._end_guard(kind is None)
+        self._end_guard_process(kind is None)
 
-    def _end_guard(self, over):
+    def _end_guard_process(self, over):
         """End the guard, and also the jobs unless they are `over`."""
         if over:
             with contextlib.suppress(OSError):

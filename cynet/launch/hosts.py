@@ -83,7 +83,7 @@ def _is_this_machine(name):
     return name in ("localhost", "127.0.0.1", "::1", socket.gethostname(), socket.getfqdn())
 
 
-class HostCheck(NamedTuple):
+class HostCheck(NamedTuple):  # what to run on a machine, and the words it prints
     """The check of a machine: a shell line, the words of its output in order, and the command of
     the job."""
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, UndefinedError, shown
 from ..base.guard import Guarded, guarded
-from ..base.kinds import call_with, read_json
+from ..base.kinds import call_with_settings, read_json
 from ..base.reprs import SettingsRepr
 from ..registry import Registry
 
@@ -131,7 +131,7 @@ def create(metric: MetricLike, *args: Any, **kwargs: Any) -> EvalMetric:
                 raise ArgumentError(f"expected JSON, got {shown(metric)}: {error}") from None
         klass = METRICS.get(metric)
         try:
-            return call_with(f"metric {shown(metric)}", klass, args, kwargs)
+            return call_with_settings(f"metric {shown(metric)}", klass, args, kwargs)
         except TypeError as error:
             raise ArgumentTypeError(f"metric {shown(metric)}: {error}") from error
     if isinstance(metric, type) and issubclass(metric, EvalMetric):

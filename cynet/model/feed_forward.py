@@ -19,7 +19,7 @@ from ..module.bucketing_module import BucketingModule
 from ..module.module import Module
 from ..module.slicing import _check_arguments
 from ..symbol import Symbol
-from .feeding import LimitedIter, batches_rounded_up, count_batches_from_1, is_label, make_iterator
+from .feeding import LimitedIter, count_batches_from_1, is_label, make_iterator, round_up_batches
 from .predicting import CachedPredictor
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class FeedForward:
         self.symbol = symbol
         self.ctx = [cpu()] if ctx is None else ctx
         self.num_epoch = num_epoch
-        self.epoch_size = None if epoch_size is None else batches_rounded_up(epoch_size)
+        self.epoch_size = None if epoch_size is None else round_up_batches(epoch_size)
         self.optimizer = optimizer
         self.initializer = initializer
         self.numpy_batch_size = numpy_batch_size

@@ -58,7 +58,7 @@ def count_batches_from_1(callbacks):
     return None if callbacks is None else [with_shifted_count(each) for each in _as_list(callbacks)]
 
 
-def batches_rounded_up(size):
+def round_up_batches(size):
     """Round `size` up to a number of batches: scripts compute samples / batch_size."""
     try:
         count = math.ceil(size)

@@ -20,7 +20,7 @@ def checked_pad(pad, size):
     return pad
 
 
-def output_axes(symbol, inputs, size, order):
+def output_batch_axes(symbol, inputs, size, order):
     """Return the position of the batch axis of each output.
 
     Shapes are inferred for a batch with one example more: what grows holds the examples.
@@ -70,7 +70,7 @@ def slice_examples(array, place, size, begin, end):
     """Slice the examples `begin` to `end` from an array of `size` examples.
 
     array: NDArray or numpy.ndarray
-    place ((int, int) or None): As `output_axes` gives it; None leaves the array as it is.
+    place ((int, int) or None): As `output_batch_axes` gives it; None leaves the array as it is.
     """
     if place is None or not 0 <= place[0] < len(array.shape):
         return array

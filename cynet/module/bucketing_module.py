@@ -308,7 +308,7 @@ compression_params, shard_states
 
     def _refuse_new_parameters(self, module, bucket_key):
         """Refuse a bucket with additional parameters, which would not be initialized."""
-        module._require_values_for(
+        module._require_values_of_all(
             (*self._default._param_names, *self._default._aux_names),
             f"bucket {shown(bucket_key)}: the default bucket, whose parameters all buckets share,"
             " has no parameter",

@@ -14,7 +14,7 @@ from ..engine.trace import Span
 from ..executor.bind import simple_bind
 from ..executor.plan_cache import PlanCache
 from ..io import DataDesc
-from .batch_axes import checked_pad, output_axes, slice_examples
+from .batch_axes import checked_pad, output_batch_axes, slice_examples
 from .inputs import _data_descriptions
 from .slicing import _load_data as _load_data  # scripts also import _load_data from here
 from .slicing import _load_general as _load_general
@@ -441,8 +441,8 @@ class DataParallelExecutorGroup:
         return self._merge_outputs(outputs, merge_multi_context, self._concat_axes()[begin:end])
 
     @property
-    def output_axes(self):
-        """Return the batch axis of each output; see `batch_axes.output_axes`."""
+    def output_batch_axes(self):
+        """Return the batch axis of each output; see `batch_axes.output_batch_axes`."""
         if self._output_axes is None:
             names = {*self.arg_names}
             inputs = [d for d in [*self.data_shapes, *(self.label_shapes or ())] if d.name in names]
@@ -450,7 +450,7 @@ class DataParallelExecutorGroup:
             if self.label_shapes:
                 first = self.label_shapes[0]
                 order = self._label_batch_axis(first, self.label_axes[0], self.batch_size)
-            self._output_axes = output_axes(self.symbol, inputs, self.batch_size, order)
+            self._output_axes = output_batch_axes(self.symbol, inputs, self.batch_size, order)
         return self._output_axes
 
     def _label_batch_axis(self, label, axis, size):
@@ -469,14 +469,14 @@ class DataParallelExecutorGroup:
         """Return the axis along which the devices' parts of each output are concatenated."""
         if len(self.execs) == 1:
             return [0] * len(self.output_names)
-        return [place[0] if place else 0 for place in self.output_axes]
+        return [place[0] if place else 0 for place in self.output_batch_axes]
 
     def unpadded_outputs(self, outputs, pad):
         """Return outputs of the whole batch without the last `pad` examples."""
         end = self.batch_size - pad
         return [
             slice_examples(output, place, self.batch_size, 0, end)
-            for output, place in zip(outputs, self.output_axes)
+            for output, place in zip(outputs, self.output_batch_axes)
         ]
 
     def _require_forward_run(self, what):
@@ -539,7 +539,7 @@ class DataParallelExecutorGroup:
                         continue
                     outputs = [
                         slice_examples(output, place, size, 0, left)
-                        for output, place in zip(outputs, self.output_axes)
+                        for output, place in zip(outputs, self.output_batch_axes)
                     ]
                     axes = self.label_axes or [0] * len(part or ())
                     part = [

@@ -290,7 +290,7 @@ class Module(Optimization, BaseModule):
             if not isinstance(shared_module, Module) or not shared_module.binded:
                 raise ArgumentTypeError("bind: shared_module must be a Module that is bound")
             if shared_module.params_initialized:
-                self._require_values_for(
+                self._require_values_of_all(
                     (*shared_module._param_names, *shared_module._aux_names),
                     "bind: shared_module has no parameter",
                 )
@@ -330,7 +330,7 @@ class Module(Optimization, BaseModule):
             self._aux_params = shared_module._aux_params
         elif self.params_initialized:
             # the values come from a checkpoint or an earlier bind
-            self._require_values_for(
+            self._require_values_of_all(
                 (*self._arg_params, *self._aux_params), "bind: there is no value of"
             )
             self._set_fixed_values()
@@ -631,7 +631,7 @@ class Module(Optimization, BaseModule):
                     f" {type(given).__name__}"
                 )
         if initializer is None and not self.params_initialized:
-            self._require_values_for(
+            self._require_values_of_all(
                 (*(arg_params or ()), *(aux_params or ())),
                 "init_params: neither an initializer nor a value is given for",
             )
@@ -672,7 +672,7 @@ class Module(Optimization, BaseModule):
                 " so it is 0 now"
             )
 
-    def _require_values_for(self, given, what):
+    def _require_values_of_all(self, given, what):
         """Raise if parameters or states are not among `given`: they would be 0."""
         lacking = self._missing_names(given)
         if lacking:
@@ -788,7 +788,7 @@ class Module(Optimization, BaseModule):
         return group.unpadded_outputs(outputs, checked_pad(pad, group.batch_size))
 
     def _output_concat_axes(self, outputs):
-        return [place[0] if place else 0 for place in self._exec_group.output_axes]
+        return [place[0] if place else 0 for place in self._exec_group.output_batch_axes]
 
     def _reshape_for(self, data_batch):
         data_shapes = getattr(data_batch, "provide_data", None) or [

@@ -16,7 +16,7 @@ from ..io.training_file import (
     read_training,
     read_training_part,
     restore_random_states,
-    training_blob,
+    training_bytes,
     write_training,
 )
 from ..optimizer.settings import accepted_setting_names
@@ -57,7 +57,7 @@ class Resume:  # saves and loads the file that ``fit`` resumes from
         }
         parts = {}
         if self._ranks.size > 1:
-            part = b"" if self._ranks.is_first else training_blob({"data": own_meta}, own, _CALLER)
+            part = b"" if self._ranks.is_first else training_bytes({"data": own_meta}, own, _CALLER)
             parts = dict(enumerate(self._ranks.gather_bytes(part)))
             if not self._ranks.is_first:
                 return
@@ -130,7 +130,7 @@ class Resume:  # saves and loads the file that ``fit`` resumes from
             optimizer.rescale_grad = wanted.rescale_grad
             if old is not None:
                 old["settings"]["rescale_grad"] = self._settings["settings"].get("rescale_grad")
-        changed = apply_settings(self.path, old, optimizer, self._settings, wanted)
+        changed = apply_changed_settings(self.path, old, optimizer, self._settings, wanted)
         if old is not None and not changed:
             self._settings = old
         updater.replace_states(states, optimizer)
@@ -176,7 +176,7 @@ def _is_array(value):
     return isinstance(value, np.ndarray)
 
 
-def _is_nd(value):
+def _is_nd(value):  # True for an NDArray
     return isinstance(value, nd.NDArray)
 
 
@@ -214,7 +214,7 @@ def training_settings(optimizer, clip_global_norm):
     return json.loads(json.dumps(wanted))  # as JSON from a file returns them
 
 
-def apply_settings(path, old, optimizer, now, wanted):
+def apply_changed_settings(path, old, optimizer, now, wanted):
     """Apply the settings of this ``fit`` that may change when a training is resumed.
 
     Parameters
@@ -270,7 +270,7 @@ def apply_settings(path, old, optimizer, now, wanted):
     return changed
 
 
-def _setting_at(settings, key_path):
+def _setting_at(settings, key_path):  # _MISSING if there is none
     for name in key_path:
         settings = settings.get(name, _MISSING)
     return settings

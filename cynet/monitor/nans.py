@@ -88,7 +88,7 @@ def close_anomaly_scope(scope):
         _notify_reporters()
 
 
-def add_reporter(on_change, layer):
+def add_listener(on_change, layer):
     """Call ``on_change(on)`` at each change; ``layer()`` is the path of the running layer."""
     with _lock:
         _reporters.append(on_change)

@@ -13,7 +13,7 @@ from ..operator._base cimport OpEntry
 from .._typedefs cimport kBool
 from ._dispatch cimport run_one_output
 from ._resolve cimport Call, matches, resolve_call, sparse_call
-from ._resolve cimport with_scalar as another_scalar
+from ._resolve cimport with_scalar as copy_call_with_scalar
 
 import numpy as np
 
@@ -189,7 +189,7 @@ cdef class OpSlot:  # a binary operator of one Face, with its last Calls
         # an int and a float beside an array of ints may give different dtypes
         if last is not None and type(value) is type(before) and (
                 matches(&last.arrays[0], &array.blob)):
-            call = another_scalar(last, value)
+            call = copy_call_with_scalar(last, value)
         if call is not None:
             return call
         params = {"scalar": value, "is_int": isinstance(value, (int, np.integer, np.bool_))}

@@ -14,7 +14,7 @@ from ._resolve cimport Call, any_sparse, matches, resolve_call, sparse_call
 
 from ..context import current_context, read_context
 from ..base.errors import ArgumentTypeError, CynetError, with_message, shown
-from ..operator.signature import bind_positional, describe, input_error
+from ..operator.signature import bind_positional, describe_operator, input_error
 
 
 def is_array(value):
@@ -85,7 +85,7 @@ cdef inline bint _is_same_value(object a, object b):
     return (type(a) is int or type(a) is str) and a == b
 
 
-cdef CachedCall _cached_call(CallSite site, tuple args, dict kwargs, PyObject** arrays):
+cdef CachedCall _find_cached_call(CallSite site, tuple args, dict kwargs, PyObject** arrays):
     # The cached call with these arguments, `out` aside, or None.
     cdef CachedCall cached
     cdef NDArrayBase array
@@ -128,7 +128,7 @@ cdef CachedCall _cached_call(CallSite site, tuple args, dict kwargs, PyObject** 
 
 
 cdef int _remember_call(CallSite site, Call call, tuple args, dict kwargs) except -1:
-    # Cache a call, if `_cached_call` can find it again.
+    # Cache a call, if `_find_cached_call` can find it again.
     cdef CachedCall cached
     cdef int n = 0
     while n < len(args) and isinstance(args[n], NDArrayBase):
@@ -186,7 +186,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
         site.calls = []
         face.sites[entry] = site
     elif len(site.calls):
-        cached = _cached_call(site, args, kwargs, arrays)
+        cached = _find_cached_call(site, args, kwargs, arrays)
         if cached is not None:
             wished = PyDict_GetItem(kwargs, "out")
             if wished == NULL or <object>wished is None:
@@ -195,7 +195,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
                     cached.n_arrays > 0) and not is_sparse(&(<NDArrayBase>wished).blob):
                 return run_arrays(cached.call, arrays, cached.n_arrays, <NDArrayBase>wished)
     out = ctx = None
-    signature = describe(entry)
+    signature = describe_operator(entry)
     wanted = signature.inputs
     if args:
         given = list(args)
@@ -239,7 +239,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
         names, given = _names_by_position(entry, wanted, False, given)
     outs = None
     if out is not None:
-        outs = [out] if isinstance(out, NDArrayBase) else _out_list(entry, out)
+        outs = [out] if isinstance(out, NDArrayBase) else _checked_out_list(entry, out)
         if ctx is None and not given and outs and isinstance(outs[0], NDArrayBase):
             ctx = outs[0].context
     named = tuple(names) if names is not None else ()
@@ -260,7 +260,7 @@ cdef object _checked_context(OpEntry entry, object ctx):
         raise with_message(error, f"operator {entry.name}: {error}") from None
 
 
-cdef list _out_list(OpEntry entry, object out):
+cdef list _checked_out_list(OpEntry entry, object out):
     if not isinstance(out, (list, tuple)) or not all([is_array(each) for each in out]):
         meant = "; ints that belong together are one tuple" if isinstance(out, int) else ""
         raise ArgumentTypeError(f"operator {entry.name}: out must be an NDArray or a list of them, "

@@ -20,7 +20,7 @@ cdef enum:
 # True if `set_call_observer` has set an observer of calls.
 cdef bint has_call_observer() noexcept
 # Runs a Call; returns a list of all visible outputs. `out` (or None) has NDArrayBase.
-cdef list run(Call call, list given, list out)
+cdef list run(Call call, list given, list out)  # returns the visible outputs
 # `run` for one or two inputs and one output, without making a list.
 cdef NDArrayBase run_one_output(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out)
 # `run` for `n` positional arrays, at most MAX_ARRAYS. Returns the array, or the list of visible

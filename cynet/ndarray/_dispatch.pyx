@@ -11,7 +11,7 @@ from .. cimport _engine
 from .._core.copy cimport Region, push_copy, whole_region
 from .._engine cimport VarHandle, kInline, kNormal, kPython
 from ..engine.deferred cimport bulk_threads, flush_all_deferred, load_mask, deferred_writes_mask
-from ..engine.inline cimport INLINE_GIL_BYTES
+from ..engine.inline cimport MAX_INLINE_GIL_BYTES
 from ..engine.records cimport Var, has_pending_write
 from ..engine.trace cimport IMPERATIVE, now_if_traced, note_operator
 from .._ndarray cimport Chunk, NDArrayBase, blob_shape, do_overlap, is_on_host, new_array, new_view
@@ -103,7 +103,7 @@ cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
     # Quiet: an exception stays set here, and is raised with a better message.
     if (<Quiet>_compute_task)(<PyObject*>task.state.op, task, &ctx) == -1:
         with gil:
-            _raise_annotated(task, run_ctx.worker == 0)
+            _raise_annotated_error(task, run_ctx.worker == 0)
     if begin:
         note_operator(task.state.name, NULL, task.out_grad != NULL, begin, run_ctx)
     cdef int i
@@ -117,7 +117,7 @@ cdef int _raise_set_error() except -1:
     return -1
 
 
-cdef int _raise_annotated(CallTask* task, bint here) except -1:
+cdef int _raise_annotated_error(CallTask* task, bint here) except -1:
     try:
         _raise_set_error()
     except BaseException as raised:
@@ -142,7 +142,7 @@ cdef int _raise_annotated(CallTask* task, bint here) except -1:
 
 
 # --- running --------------------------------------------------------------------------------------
-cdef inline int _add_var(VarHandle* vars, int n, VarHandle var) noexcept:
+cdef inline int _add_var_once(VarHandle* vars, int n, VarHandle var) noexcept:  # returns how many
     # Add `var` to the list unless it is there; return the number of variables.
     cdef int i
     for i in range(n):
@@ -222,7 +222,7 @@ cdef int _submit_task(Call call, CallTask* task, VarHandle* vars, int n_mutable,
     if flags != kInline or not _are_all_ready(vars + n_mutable, n_all - n_mutable):
         file, task.line = user_frame() if task.origin == NULL else (<Node>task.origin).user_line()
         task.file = intern_file(file)
-    if flags == kInline and call.nbytes <= INLINE_GIL_BYTES and dev_type != kGPU:
+    if flags == kInline and call.nbytes <= MAX_INLINE_GIL_BYTES and dev_type != kGPU:
         # The call is short, so the GIL stays; an error finds the user's frame on this stack.
         return _engine.push_sync(_run_task, task, _free_task, dev_type, dev_id, vars + n_mutable,
                                  n_all - n_mutable, vars, n_mutable, 0, flags, name)
@@ -269,7 +269,7 @@ cdef int _push_call(Call call, PyObject** arrays, PyObject** outs, const int* re
         op = make_operator(call)
         if call.python:  # views: what is recorded with the operator must not hold the outputs
             op.memory_owner = [<object>arrays[i] for i in range(n_in + n_aux)] + [
-                _view_of(<NDArrayBase>outs[i]) for i in range(n_out)]
+                _new_full_view(<NDArrayBase>outs[i]) for i in range(n_out)]
         state = new_state(op, call.entry.name, call.node)
     else:
         state_hold(&state.references)
@@ -282,13 +282,13 @@ cdef int _push_call(Call call, PyObject** arrays, PyObject** outs, const int* re
         task.out_data[i] = (<NDArrayBase>outs[i]).blob
         task.req[i] = req[i]
         task.written[i] = (<NDArrayBase>outs[i]).chunk
-        n_mutable = _add_var(vars, n_mutable, (<NDArrayBase>outs[i]).chunk.var)
+        n_mutable = _add_var_once(vars, n_mutable, (<NDArrayBase>outs[i]).chunk.var)
     task.n_written = n_out
     for i in range(n_in, n_in + n_aux):
-        n_mutable = _add_var(vars, n_mutable, (<NDArrayBase>arrays[i]).chunk.var)
+        n_mutable = _add_var_once(vars, n_mutable, (<NDArrayBase>arrays[i]).chunk.var)
     n_all = n_mutable
     for i in range(n_in):
-        n_all = _add_var(vars, n_all, (<NDArrayBase>arrays[i]).chunk.var)
+        n_all = _add_var_once(vars, n_all, (<NDArrayBase>arrays[i]).chunk.var)
     if taped and call.state == NULL:
         saved_state = state
         state_hold(&saved_state.references)
@@ -309,7 +309,7 @@ cdef int _push_call(Call call, PyObject** arrays, PyObject** outs, const int* re
     return 0
 
 
-cdef NDArrayBase _view_of(NDArrayBase array):
+cdef NDArrayBase _new_full_view(NDArrayBase array):
     return new_view(array, array.blob.shape, array.blob.ndim, 0)
 
 
@@ -355,7 +355,7 @@ cdef int _fill_blob(PyObject* array, TBlob* blob, const TBlob* like, VarHandle* 
     if array == NULL:
         return n
     blob.data = (<NDArrayBase>array).blob.data
-    return _add_var(vars, n, (<NDArrayBase>array).chunk.var)
+    return _add_var_once(vars, n, (<NDArrayBase>array).chunk.var)
 
 
 cdef int _check_given_output(Call call, int i, NDArrayBase array) except -1:
@@ -405,7 +405,7 @@ cdef NDArrayBase _new_output(Call call, int i):
     return out
 
 
-cdef list run(Call call, list given, list out):
+cdef list run(Call call, list given, list out):  # returns the visible outputs
     cdef list arrays = given if call.order is None else [given[k] for k in call.order]
     cdef list outs = [], copies = None
     cdef NDArrayBase array, target

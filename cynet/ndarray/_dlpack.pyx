@@ -9,7 +9,7 @@ from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
 
 from .._core.face cimport ND, Face
-from .._ndarray cimport NDArrayBase, wrap_foreign
+from .._ndarray cimport NDArrayBase, wrap_memory
 from .._typedefs cimport MAX_NDIM, dtype_size, kCPU, kGPU
 
 from .._core.saved_values import expose_memory
@@ -166,5 +166,5 @@ def import_memory(source, Face face=ND):
     PyCapsule_SetName(capsule, b"used_dltensor")
     owner = ImportedMemory.__new__(ImportedMemory)
     owner.managed = managed
-    return wrap_foreign(face, <char*>managed.tensor.data + managed.tensor.byte_offset,
-                        managed.tensor.shape, managed.tensor.ndim, flag, kCPU, 0, owner)
+    return wrap_memory(face, <char*>managed.tensor.data + managed.tensor.byte_offset,
+                       managed.tensor.shape, managed.tensor.ndim, flag, kCPU, 0, owner)

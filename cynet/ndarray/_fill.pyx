@@ -58,7 +58,7 @@ cdef int _last_dev_type = 0  # of _last_context
 cdef int _last_dev_id = 0  # of _last_context
 
 
-cdef NDArrayBase _new_array_of(object shape, object ctx, object dtype, Face face):
+cdef NDArrayBase _new_array_in_context(object shape, object ctx, object dtype, Face face):
     global _last_context, _last_dev_type, _last_dev_id
     cdef int64_t sizes[MAX_NDIM]
     cdef int ndim, flag = 0
@@ -76,7 +76,7 @@ cdef NDArrayBase _new_array_of(object shape, object ctx, object dtype, Face face
 
 def filled_array(shape, double value, ctx, dtype, Face face=ND):
     """A new array of `shape` with `value` everywhere; `ctx` and `dtype` as in ``mx.nd.full``."""
-    cdef NDArrayBase out = _new_array_of(shape, ctx, dtype, face)
+    cdef NDArrayBase out = _new_array_in_context(shape, ctx, dtype, face)
     cdef Region region = whole_region(out)
     out.chunk.written = out.blob.size == 0
     push_fill(out, &region, &value, kFloat64)
@@ -130,7 +130,7 @@ cdef NDArrayBase _set_diagonal(NDArrayBase out, int64_t rows, int64_t columns, i
 def arithmetic_progression(int64_t n, double start, double step, ctx, dtype, Face face=ND):
     """A new array of `n` values ``start + i * step`` in the arithmetic of `dtype`; None on a GPU,
     or for a dtype other than float32, float64 and int32."""
-    cdef NDArrayBase out = _new_array_of(n, ctx, dtype, face)
+    cdef NDArrayBase out = _new_array_in_context(n, ctx, dtype, face)
     cdef bint made
     if not is_on_host(&out.blob):
         return None
@@ -142,7 +142,7 @@ def arithmetic_progression(int64_t n, double start, double step, ctx, dtype, Fac
 
 def array_filled_by(shape, dtype, fill):
     """A new array of the host, filled by ``fill(view)``: `view` is a writable memoryview."""
-    cdef NDArrayBase out = _new_array_of(shape, Context("cpu"), dtype, ND)
+    cdef NDArrayBase out = _new_array_in_context(shape, Context("cpu"), dtype, ND)
     cdef Py_ssize_t nbytes = out.blob.size * dtype_size(out.blob.dtype)
     if nbytes:
         fill(PyMemoryView_FromMemory(<char*>out.blob.data, nbytes, PyBUF_WRITE))

@@ -105,7 +105,7 @@ cdef object index_array(object item):
     return item
 
 
-cdef NDArrayBase rows_by_array(NDArrayBase array, object key):
+cdef NDArrayBase rows_by_array(NDArrayBase array, object key):  # None for another key
     cdef NDArrayBase item, numbers
     cdef int64_t size, n
     cdef bint inside
@@ -129,7 +129,7 @@ cdef NDArrayBase rows_by_array(NDArrayBase array, object key):
     return rows_by_index(array, numbers) if inside else None
 
 
-cdef cnp.ndarray indices_of_array(NDArrayBase array, object item):
+cdef cnp.ndarray indices_of_array(NDArrayBase array, object item):  # row indices
     # As `_flat_indices` of one array, in half the time.
     cdef cnp.ndarray rows
     cdef int64_t* numbers
@@ -190,7 +190,7 @@ cdef bint _append_axis_index(const number* index, int64_t* numbers, int64_t n, i
     return inside
 
 
-cdef cnp.ndarray indices_of_arrays(NDArrayBase array, object key):
+cdef cnp.ndarray indices_of_arrays(NDArrayBase array, object key):  # row indices, or None
     cdef NDArrayBase item, one
     cdef cnp.ndarray out
     cdef cnp.npy_intp sizes[32]
@@ -219,7 +219,7 @@ cdef cnp.ndarray indices_of_arrays(NDArrayBase array, object key):
     return out if inside else None
 
 
-cdef inline bint _holds_ints(cnp.ndarray array):
+cdef inline bint _has_int_elements(cnp.ndarray array):
     # True if the array has elements, of an integer dtype that fits int64.
     cdef int num = cnp.PyArray_TYPE(array)
     return array.size > 0 and (
@@ -239,7 +239,7 @@ cdef cnp.ndarray _flat_indices(list items, tuple shape):
     cdef list wide = [], lengths = []
     for item, length in zip(items, shape):
         if isinstance(item, np.ndarray):
-            if (arrays and item.shape != sizes) or not _holds_ints(item):
+            if (arrays and item.shape != sizes) or not _has_int_elements(item):
                 return None
             sizes = item.shape
             arrays += 1
@@ -278,7 +278,7 @@ cdef cnp.ndarray _flat_indices(list items, tuple shape):
     return out
 
 
-cdef tuple indices_of_items(NDArrayBase array, tuple items):
+cdef tuple rows_and_shape(NDArrayBase array, tuple items):
     # (row indices in NumPy's order, shape of a row): rows span the axes after the indexed ones.
     cdef int lead = 0, axis = 0
     cdef bint new = False
@@ -313,7 +313,7 @@ cdef bint is_mask(object item):
     return isinstance(item, np.ndarray) and cnp.PyArray_TYPE(item) == cnp.NPY_BOOL
 
 
-cdef NDArrayBase elements_by_mask(NDArrayBase array, object key):
+cdef NDArrayBase elements_by_mask(NDArrayBase array, object key):  # None for another key
     cdef NDArrayBase mask
     cdef cnp.ndarray host
     cdef int i, axes
@@ -344,13 +344,13 @@ cdef NDArrayBase elements_by_mask(NDArrayBase array, object key):
     return rows_by_mask(array, axes, None, <const char*>cnp.PyArray_DATA(host))
 
 
-cdef object key_with_masks(NDArrayBase array, object key):
+cdef object resolve_masks(NDArrayBase array, object key):  # masks as NumPy arrays
     if array.face.read_masks is not None:
         return array.face.read_masks(array, key)
     if isinstance(key, NDArrayBase):
         return key.asnumpy() if (<NDArrayBase>key).blob.dtype == kBool else key
     if type(key) is tuple:
-        return tuple([key_with_masks(array, item) if isinstance(item, NDArrayBase) else item
+        return tuple([resolve_masks(array, item) if isinstance(item, NDArrayBase) else item
                       for item in <tuple>key])
     return key
 
@@ -373,7 +373,7 @@ cdef bint key_has_bool(object key):
     return _is_bool(key)
 
 
-cdef object item_at_bools(NDArrayBase array, object key):
+cdef object apply_bool_key(NDArrayBase array, object key):
     # All bools of a key are one new axis, of length 1, or 0 if one of them is False.
     cdef tuple keys = key if type(key) is tuple else (key,)
     cdef list positions = [i for i, item in enumerate(keys) if _is_bool(item)]
@@ -382,11 +382,11 @@ cdef object item_at_bools(NDArrayBase array, object key):
                        if i == first or i not in positions])]
     for i in positions:
         if not bool(keys[i]):
-            return _select_nothing(out, keys, first)
+            return _empty_along_axis(out, keys, first)
     return out
 
 
-cdef object _select_nothing(object out, tuple keys, int place):
+cdef object _empty_along_axis(object out, tuple keys, int place):  # an empty view
     # Select nothing along the new axis of a False.
     cdef int axis = 0, behind = 0
     cdef bint dots = False
@@ -400,7 +400,7 @@ cdef object _select_nothing(object out, tuple keys, int place):
     return out[(slice(None),) * axis + (slice(0, 0),)]
 
 
-cdef object key_without_bools(object key):
+cdef object key_without_bools(object key):  # a new axis instead
     cdef tuple items = key if type(key) is tuple else (key,)
     cdef list remaining = []
     cdef int truths = 0

@@ -6,8 +6,8 @@ from libc.stdint cimport int64_t, uint64_t
 
 from ._arithmetic cimport NDArrayArithmetic
 from ._index_rows cimport (
-    elements_by_mask, key_has_bool, indices_of_arrays, indices_of_items, is_mask, key_without_bools,
-    indices_of_array, is_basic_index, is_full_slice, item_at_bools, key_with_masks, rows_by_array)
+    elements_by_mask, key_has_bool, indices_of_arrays, rows_and_shape, is_mask, key_without_bools,
+    indices_of_array, is_basic_index, is_full_slice, apply_bool_key, resolve_masks, rows_by_array)
 from ._resolve cimport resolve_call
 from ._tape cimport n_flagged, is_recording, record_view, refuse_part_write, refuse_write
 from .bulk.note cimport defer_copy
@@ -23,7 +23,7 @@ from math import prod
 
 import numpy as np
 
-from .._core.copy import last_of_equal_rows
+from .._core.copy import last_position_per_row
 from ..base.dtype import NAMES, DTYPES, is_bfloat16
 from ..base.errors import (
     ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown, warn_user)
@@ -398,7 +398,7 @@ cdef int _gather_or_scatter(NDArrayBase array, NDArrayBase picked, cnp.ndarray r
     for size in row:
         nbytes *= <int64_t>size
     if scatter and array.blob.dev_type == kGPU:  # GPU threads write in any order
-        last = last_of_equal_rows(rows.reshape(-1))
+        last = last_position_per_row(rows.reshape(-1))
         if last.size < rows.size:
             unique = _new_rows_array(array, last, row)
             copy_rows(picked, unique, <int64_t*>cnp.PyArray_DATA(last), last.size, nbytes, False)
@@ -442,14 +442,14 @@ cdef object recorded_item(NDArrayBase array, object key):
     if is_full_slice(key) or type(key) is tuple and not key:
         return array
     if key_has_bool(key) and array.face.has_0d_results():
-        return item_at_bools(array, key)
-    key = key_with_masks(array, key)
+        return apply_bool_key(array, key)
+    key = resolve_masks(array, key)
     if array.blob.size == 0:
         return record_empty_part(array, array._view(blob_shape(&array.blob))[key])
     items = _expand_key(array, key)
     for item in items:
         if not is_basic_index(item):
-            rows, row = indices_of_items(array, items)
+            rows, row = rows_and_shape(array, items)
             sizes = rows.shape + row or array.face.no_axes
             if 0 in sizes:
                 return record_empty_part(array, _new_rows_array(array, rows, row))
@@ -512,8 +512,8 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         if picked is not None:
             return picked
         if key_has_bool(key) and self.face.has_0d_results():
-            return item_at_bools(self, key)
-        key = key_with_masks(self, key)
+            return apply_bool_key(self, key)
+        key = resolve_masks(self, key)
         picked = elements_by_mask(self, key)
         if picked is None:
             picked = rows_by_array(self, key)
@@ -529,7 +529,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         items = _expand_key(self, key)
         for item in items:
             if not is_basic_index(item):
-                rows, row = indices_of_items(self, items)
+                rows, row = rows_and_shape(self, items)
                 picked = _new_rows_array(self, rows, row)
                 _gather_or_scatter(self, picked, rows, row, False)
                 return picked
@@ -559,7 +559,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             region = _basic_region(self, _expand_key(self, key))
             _assign_region(self, &region, value)
             return
-        key = key_with_masks(self, key)
+        key = resolve_masks(self, key)
         if key_has_bool(key) and self.face.has_0d_results():
             key = key_without_bools(key)
             if key is None:
@@ -576,7 +576,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         items = _expand_key(self, key)
         for item in items:
             if not is_basic_index(item):
-                rows, row = indices_of_items(self, items)
+                rows, row = rows_and_shape(self, items)
                 self._assign_rows(rows, row, value)
                 return
         region = _basic_region(self, items)

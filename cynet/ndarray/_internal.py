@@ -1,8 +1,8 @@
 """mx.nd._internal: every operator under its own name, private ones too."""
 
-from .functions import function_of, namespace
+from .functions import function_of, make_getattr
 
-__getattr__, __dir__ = namespace(__name__, "")
+__getattr__, __dir__ = make_getattr(__name__, "")
 
 
 def _square_sum(data, axis=None, keepdims=False, exclude=False, out=None, name=None):

@@ -63,11 +63,11 @@ cdef Call resolve_call(Face face, OpEntry entry, list given, tuple names, dict p
 # errors name the node.
 cdef Call call_of_node(object node, Face face, object context, list ins, list outs)
 # call_of_node for another node of the same operator, parameters, inputs and outputs.
-cdef Call call_of_another_node(Call call, object node)
+cdef Call copy_call_for_node(Call call, object node)
 # The Call that differs only in its parameter `scalar`, or None where the operator is made anew.
-cdef Call with_scalar(Call call, object number)
+cdef Call with_scalar(Call call, object number)  # with another `scalar`
 # An Operator for one run of a Call that has no State.
-cdef Operator make_operator(Call call)
+cdef Operator make_operator(Call call)  # for one run
 # A State of one reference; `drop_state` gives one back, from any thread.
 cdef State* new_state(object op, str name, object node=*) except NULL
 cdef void drop_state(State* state) noexcept nogil

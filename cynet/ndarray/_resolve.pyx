@@ -6,7 +6,7 @@ from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
 from libc.string cimport memcpy, memset
 
-from ..engine.inline cimport INLINE_BYTES, INLINE_PASS_BYTES
+from ..engine.inline cimport MAX_INLINE_BYTES, MAX_INLINE_PASS_BYTES
 from ..engine.live_objects cimport count_live, live_counter
 from .._core.face cimport ND, Face
 from .._core.sparse_kind cimport refuse_sparse
@@ -271,7 +271,7 @@ cdef Call call_of_node(object node, Face face, object context, list ins, list ou
     return call
 
 
-cdef Call call_of_another_node(Call call, object node):
+cdef Call copy_call_for_node(Call call, object node):
     cdef Call out = _copy_call(call)
     out.prop, out.node = node.prop, node.name
     if call.state != NULL:
@@ -290,8 +290,8 @@ cdef int _set_derived_fields(Call call) except -1:
     # Set the fields of a Call that follow from its property and its arrays.
     prop = call.prop
     _set_resources_and_inplace(call)
-    call.quick = call.dev_type == kGPU or call.nbytes <= INLINE_BYTES or (
-        call.nbytes <= INLINE_PASS_BYTES and prop.graph.is_memory_bound(prop, call.in_shapes))
+    call.quick = call.dev_type == kGPU or call.nbytes <= MAX_INLINE_BYTES or (
+        call.nbytes <= MAX_INLINE_PASS_BYTES and prop.graph.is_memory_bound(prop, call.in_shapes))
     op = make_operator(call)
     call.python = op.runs_python
     if not op.stateful:
@@ -348,7 +348,7 @@ cdef list _order_inputs(OpEntry entry, list wanted, list positional, Py_ssize_t 
     return None if order == list(range(n_given)) else order
 
 
-cdef Call with_scalar(Call call, object number):
+cdef Call with_scalar(Call call, object number):  # with another `scalar`
     # The Call that differs only in its parameter `scalar`, or None where the operator is made anew.
     cdef Call out
     cdef Operator op

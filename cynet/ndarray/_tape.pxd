@@ -22,7 +22,7 @@ cdef int n_flagged                     # number of threads that record or train
 cdef bint is_recording() noexcept         # whether this thread records
 cdef bint is_training() noexcept
 # Set the flags of this thread (bit 0: records, bit 1: trains); returns the old flags.
-cdef int set_flags(int flags) noexcept
+cdef int set_flags(int flags) noexcept  # RECORDING, TRAINING; returns the old flags
 
 cdef class Node:  # a recorded step of autograd's graph
     cdef Face face         # class of arrays (mx.nd or mx.np) of the outputs

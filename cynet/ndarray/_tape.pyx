@@ -46,7 +46,7 @@ cdef bint is_training() noexcept:
     return (cynet_flags & TRAINING) != 0
 
 
-cdef int set_flags(int flags) noexcept:
+cdef int set_flags(int flags) noexcept:  # RECORDING, TRAINING; returns the old flags
     global cynet_flags, n_flagged
     cdef int old = cynet_flags
     cynet_flags = flags
@@ -67,7 +67,7 @@ def set_state(int flags):
     return set_flags(flags)
 
 
-def begin_scope():
+def begin_record_scope():
     """Begin a record scope in this thread; returns the id of the scope around it."""
     global _scope_count, cynet_scope
     before = cynet_scope
@@ -77,7 +77,7 @@ def begin_scope():
 
 
 def resume_scope(uint64_t number):
-    """Make a scope, by the id that `begin_scope` returned, this thread's scope again."""
+    """Make a scope, by the id that `begin_record_scope` returned, this thread's scope again."""
     global cynet_scope
     cynet_scope = number
 
@@ -125,7 +125,7 @@ cdef class Node:  # a recorded step of autograd's graph
         return type(self).__name__
 
     @property
-    def symbol_call(self):
+    def symbol_name_and_params(self):
         """(operator's name, its parameters), or None where it is no operator."""
         return None
 
@@ -255,7 +255,7 @@ cdef class CallNode(SavingNode):  # a recorded Call
         return f"{kind} '{names[i]}'"
 
     @property
-    def symbol_call(self):
+    def symbol_name_and_params(self):
         return self.call.entry.name, self.call.prop.params()
 
 
@@ -274,7 +274,7 @@ cdef class CopyNode(Node):  # a recorded copy
         return "a copy"
 
     @property
-    def symbol_call(self):
+    def symbol_name_and_params(self):
         return "Cast", {"dtype": NAMES[self.like.dtype]}
 
 
@@ -297,7 +297,7 @@ cdef class StepNode(SavingNode):  # a node whose backward is Python
         self.arrays = []
         for array in read or ():
             self.save(_view_without_entry(array))
-        set_outputs(self, outputs)
+        link_outputs_to_node(self, outputs)
 
     def linked_arrays(self, list arrays):
         """`arrays` linked to the graph entries that this node recorded for its inputs; arrays
@@ -402,7 +402,7 @@ cdef inline bint _wants_gradient(object entry):
     return entry is not DETACHED and not (type(entry) is Leaf and (<Leaf>entry).req == kNullOp)
 
 
-cdef int set_outputs(Node node, list outs) except -1:
+cdef int link_outputs_to_node(Node node, list outs) except -1:
     cdef NDArrayBase array
     cdef Output output
     cdef int i = 0
@@ -469,7 +469,7 @@ cdef int record_call(Call call, PyObject** arrays, PyObject** outs, State* state
         (<NDArrayBase>outs[0]).grad_entry = node
         return 0
     visible = [<object>outs[i] for i in range(call.n_visible)]
-    return set_outputs(node, visible)
+    return link_outputs_to_node(node, visible)
 
 
 cdef int record_view(Call call, NDArrayBase source, NDArrayBase view) except -1:

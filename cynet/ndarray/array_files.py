@@ -54,7 +54,7 @@ def read_arrays(name: str, form: str) -> dict[str, NDArray]:
             values.update((key, values[key].view(BFLOAT16)) for key in narrow)
         except Exception as error:  # safetensors has errors of its own
             raise FormatError(f"{name}: {shorten(str(error), 300)}") from None
-    return {key: _array_from_bytes(value, key, name) for key, value in values.items()}
+    return {key: _array_from_values(value, key, name) for key, value in values.items()}
 
 
 def _rename_dtype(data, old, new, names=None):
@@ -123,7 +123,7 @@ def _read_npy(data, where):
     return np.lib.format.read_array(file, allow_pickle=False)
 
 
-def _array_from_bytes(value, key, name):
+def _array_from_values(value, key, name):
     try:
         return array(value.reshape(value.shape or (1,)), dtype=value.dtype)
     except (TypeError, ValueError) as error:

@@ -2,7 +2,7 @@
 
 from .composed import boolean_mask, isfinite, isinf, isnan, rand_zipfian
 from .control_flow import cond, foreach, while_loop
-from .functions import namespace
+from .functions import make_getattr
 from .sparse.functions import SparseEmbedding, edge_id, getnnz
 from .updates import (
     adamw_update,
@@ -32,4 +32,4 @@ __all__ = [
     "rand_zipfian",
     "while_loop",
 ]
-__getattr__, __dir__ = namespace(__name__, "_contrib_")
+__getattr__, __dir__ = make_getattr(__name__, "_contrib_")

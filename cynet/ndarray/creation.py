@@ -324,14 +324,14 @@ def arange(
     kind = DTYPES[0 if NAMES[flag] == "bfloat16" else flag]
     # the steps are computed in the target's dtype, as in MXNet
     try:
-        first, by = (_wrap_number(each, kind) for each in (start, step))
+        first, by = (_number_as_dtype(each, kind) for each in (start, step))
         values = (first + np.arange(count).astype(kind) * by).astype(kind)
         return array(np.repeat(values, repeat) if repeat != 1 else values, ctx, NAMES[flag])
     except MemoryError:
         raise SizeError(f"arange: there is no memory for {count} x {repeat} values") from None
 
 
-def _wrap_number(value, kind):
+def _number_as_dtype(value, kind):
     """Convert a number to a NumPy dtype; integers keep their low bits, as in MXNet."""
     whole = kind.kind in "iu" and (isinstance(value, int) or float(value).is_integer())
     return np.asarray(int(value) if whole else value).astype(kind)

@@ -7,7 +7,7 @@ from ..base.errors import ArgumentTypeError, CynetError
 from ..base.tracing import state
 from ..operator import OPERATORS, get_operator, namespaces
 from ..operator.graph_hooks import GraphHooks
-from ..operator.signature import bind_positional, docstring, python_signature
+from ..operator.signature import bind_positional, make_docstring, python_signature
 from ._call import invoke, is_array
 from ._tape import set_state
 
@@ -45,7 +45,7 @@ def call_operator_first(name):
                     pass
             return function(*args, **kwargs)
 
-        def draw(*args, **kwargs):
+        def draw_by_operator(*args, **kwargs):
             if len(args) <= most and state.trace is None and "out" not in kwargs:
                 given = kwargs
                 if len(args) < most and "shape" not in kwargs:
@@ -58,7 +58,7 @@ def call_operator_first(name):
                         pass
             return function(*args, **kwargs)
 
-        return functools.wraps(function)(draw if name.startswith("_random_") else call)
+        return functools.wraps(function)(draw_by_operator if name.startswith("_random_") else call)
 
     return decorate
 
@@ -79,7 +79,7 @@ def call_while_tracing(name, *args):
     return trace_control_flow(name, *args)
 
 
-def binary_of_symbols(row, lhs, rhs):
+def call_binary_on_symbols(row, lhs, rhs):
     """The symbol of a function of two operands; None where none is one, or the thread does not
     trace.
 
@@ -88,9 +88,9 @@ def binary_of_symbols(row, lhs, rhs):
     """
     if state.trace is None:
         return None
-    from ..gluon.block.traced import call_binary
+    from ..gluon.block.traced import call_binary_operator
 
-    return call_binary(row, lhs, rhs)
+    return call_binary_operator(row, lhs, rhs)
 
 
 def _make_function(entry, name):
@@ -115,11 +115,11 @@ def _make_function(entry, name):
     if name.startswith("_random_"):
         function = _random_function(entry, name)
     if type(entry.prop.graph).fixed_inputs is not GraphHooks.fixed_inputs:
-        function = _fill_fixed_inputs(entry, function)
+        function = _with_fixed_inputs_filled(entry, function)
     function.__name__ = function.__qualname__ = name
     function.__module__ = "cynet.ndarray"
     function.__signature__ = python_signature(entry)
-    function.__doc__ = docstring(entry)
+    function.__doc__ = make_docstring(entry)
     return function
 
 
@@ -138,7 +138,7 @@ def _random_function(entry, name):
     return function
 
 
-def _fill_fixed_inputs(entry, function):
+def _with_fixed_inputs_filled(entry, function):
     """Wrap `function` to fill inputs that it ignores with their constants (a BatchNorm's gamma)."""
     names = entry.prop.with_defaults().list_arguments()
     known = {}  # arguments that are no arrays -> pairs (input, number)
@@ -177,7 +177,7 @@ def _fill_fixed_inputs(entry, function):
     return call_and_fill
 
 
-def namespace(module_name, prefix, is_shown=namespaces.accept_any_name):
+def make_getattr(module_name, prefix, is_shown=namespaces.accept_any_name):
     """``__getattr__`` and ``__dir__`` of a module of mx.nd that shows the operators whose names
     start with `prefix`; `is_shown` as in ``operator/namespaces.py``."""
 
@@ -187,4 +187,4 @@ def namespace(module_name, prefix, is_shown=namespaces.accept_any_name):
     return namespaces.make_namespace(module_name, prefix, make, is_shown)
 
 
-__getattr__, __dir__ = namespace("cynet.ndarray", "")
+__getattr__, __dir__ = make_getattr("cynet.ndarray", "")

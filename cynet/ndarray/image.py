@@ -1,5 +1,5 @@
 """mx.nd.image: the operators whose names start with _image_."""
 
-from .functions import namespace
+from .functions import make_getattr
 
-__getattr__, __dir__ = namespace(__name__, "_image_")
+__getattr__, __dir__ = make_getattr(__name__, "_image_")

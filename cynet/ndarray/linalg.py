@@ -1,6 +1,6 @@
 """mx.nd.linalg: the operators whose names start with _linalg_, and functions of mx.np.linalg."""
 
-from .functions import namespace
+from .functions import make_getattr
 from .methods.numpy_functions import eigh as eigh
 from .methods.numpy_functions import inv as inv
 from .methods.numpy_functions import lstsq as lstsq
@@ -8,7 +8,7 @@ from .methods.numpy_functions import norm as norm
 from .methods.numpy_functions import pinv as pinv
 from .methods.numpy_functions import qr as qr
 
-_find_operator, _list_operators = namespace(__name__, "_linalg_")
+_find_operator, _list_operators = make_getattr(__name__, "_linalg_")
 
 
 def __getattr__(name):

@@ -1,5 +1,5 @@
 """mx.nd.op: every operator under its own name."""
 
-from .functions import namespace
+from .functions import make_getattr
 
-__getattr__, __dir__ = namespace(__name__, "")
+__getattr__, __dir__ = make_getattr(__name__, "")

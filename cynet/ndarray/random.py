@@ -8,7 +8,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
 from ..operator.checks.values import real_number
 from ..operator.random.drawing import with_docstring
-from .functions import call_operator_first, function_of, namespace
+from .functions import call_operator_first, function_of, make_getattr
 from .ndarray import NDArray
 
 if TYPE_CHECKING:
@@ -252,4 +252,4 @@ def shuffle(data: NDArray, out: NDArray | None = None) -> NDArray:
     return function_of("_shuffle")(data, out=out)
 
 
-__getattr__, __dir__ = namespace(__name__, "_random_")  # serves uniform_like and similar names
+__getattr__, __dir__ = make_getattr(__name__, "_random_")  # serves uniform_like and similar names

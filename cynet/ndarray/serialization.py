@@ -98,7 +98,7 @@ class _Reader:  # a position in a .params file or buffer
         self.source, self.name, self.start, self.size, self.at = source, name, start, size, 0
         source.seek(start)
 
-    def fail(self, expected, found, at=None):
+    def fail(self, expected, found, at=None):  # raises FormatError
         raise FormatError(
             f"{self.name}: offset {self.at if at is None else at}: expected {expected}, "
             f"found {found}"
@@ -129,15 +129,15 @@ class _Reader:  # a position in a .params file or buffer
         self.at += done
         return done
 
-    def seek(self, at):
+    def seek(self, at):  # at: bytes from `start`
         if at != self.at:
             self.at = at
             self.source.seek(self.start + at)
 
-    def unpack(self, layout, what):
+    def unpack(self, layout, what):  # the next numbers, by a struct layout
         return struct.unpack("<" + layout, self.read_bytes(struct.calcsize("<" + layout), what))
 
-    def scalar(self, layout, what):
+    def scalar(self, layout, what):  # the next number, by a struct layout
         return self.unpack(layout, what)[0]
 
 
@@ -195,7 +195,7 @@ def _read_array_record(reader, label):
             at,
         )
     flag = _read_type_flag(reader, label)
-    record = _record_at_position(reader, label, shape, flag)
+    record = _make_data_record(reader, label, shape, flag)
     reader.seek(reader.at + record.nbytes)
     return record
 
@@ -215,7 +215,7 @@ def _read_type_flag(reader, label):
     return flag
 
 
-def _record_at_position(reader, label, shape, flag):
+def _make_data_record(reader, label, shape, flag):
     """The record of the array that begins at this position."""
     nbytes = math.prod(shape) * DTYPES[flag].itemsize
     record = _ArrayRecord(reader.at, nbytes, shape, flag)
@@ -248,11 +248,11 @@ def _read_sparse_record(reader, label, stype):
     shapes = [shape for _, shape, _ in found]
     if shapes != wanted:
         reader.fail(f"shapes of {label} ({stype}) that fit", (full, stored, *shapes))
-    record = _record_at_position(reader, label, stored, flag)
+    record = _make_data_record(reader, label, stored, flag)
     reader.seek(reader.at + record.nbytes)
     aux = []
     for name, shape, kind in found:
-        aux.append(_record_at_position(reader, name, shape, kind))
+        aux.append(_make_data_record(reader, name, shape, kind))
         reader.seek(reader.at + aux[-1].nbytes)
     return record._replace(stype=stype, full=full, aux=tuple(aux))
 
@@ -298,7 +298,7 @@ def _scan_records(reader):
     return records, names
 
 
-def _values_of_bytes(raw, dtype):
+def _bytes_to_array(raw, dtype):
     """Bytes of a file as a NumPy array; every byte of a bool other than 0 is True."""
     if dtype.kind == "b":
         return np.frombuffer(raw, np.uint8) != 0
@@ -311,7 +311,7 @@ def _read_data(reader, record):
     if record.stype != "default":
         return _read_sparse_data(reader, record)
     if record.nbytes <= _MIN_IN_PLACE_BYTES:
-        values = _values_of_bytes(reader.read_bytes(record.nbytes, "data"), record.dtype)
+        values = _bytes_to_array(reader.read_bytes(record.nbytes, "data"), record.dtype)
         return array(values.reshape(record.shape), ctx=cpu(), dtype=SCALAR_TYPES[record.flag])
     fill = functools.partial(_read_into_view, reader, record.dtype)
     return array_filled_by(record.shape, SCALAR_TYPES[record.flag], fill)
@@ -361,7 +361,7 @@ def parse_params(data, name):
         if record.stype != "default":
             reader.fail("dense arrays alone", record.stype, record.offset)
     views = [
-        _values_of_bytes(data[each.offset : each.offset + each.nbytes], each.dtype).reshape(
+        _bytes_to_array(data[each.offset : each.offset + each.nbytes], each.dtype).reshape(
             each.shape
         )
         for each in records

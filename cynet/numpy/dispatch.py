@@ -7,7 +7,7 @@ from ..ndarray._tape import is_tracked
 from ..ndarray.ndarray import NDArray
 from ._call import array_of, make_array, refuse_traced, unwrap_out
 
-_NAME_OF_UFUNC = {"divide": "true_divide", "remainder": "mod", "invert": "bitwise_not"}
+_NAME_OF_UFUNC = {"divide": "true_divide", "remainder": "mod", "invert": "bitwise_not"}  # in mx.np
 _REDUCTION_OF_UFUNC = {  # ufunc -> function that its `reduce` is
     "add": "sum",
     "multiply": "prod",
@@ -18,7 +18,7 @@ _REDUCTION_OF_UFUNC = {  # ufunc -> function that its `reduce` is
 }
 
 
-def _function_named(name):
+def _find_np_function(name):
     from .. import numpy as face
 
     for part in name.split("."):
@@ -32,7 +32,7 @@ def call_ufunc(ufunc, method, inputs, out, kwargs):
     if out is not None:
         (kwargs["out"],) = out
     if method == "__call__":
-        function = _function_named(_NAME_OF_UFUNC.get(name, name))
+        function = _find_np_function(_NAME_OF_UFUNC.get(name, name))
         if function is not None and ufunc.nout == 1:
             return function(*map(_from_numpy, inputs), **kwargs)
         return call_numpy(ufunc, inputs, kwargs)
@@ -42,10 +42,10 @@ def call_ufunc(ufunc, method, inputs, out, kwargs):
         and not (name.startswith("logical") and kwargs.get("initial") is not None)
     ):
         kwargs.setdefault("axis", 0)
-        return _function_named(_REDUCTION_OF_UFUNC[name])(*inputs, **kwargs)
+        return _find_np_function(_REDUCTION_OF_UFUNC[name])(*inputs, **kwargs)
     if method == "accumulate" and name in ("add", "multiply"):
         kwargs.setdefault("axis", 0)
-        return _function_named("cumsum" if name == "add" else "cumprod")(*inputs, **kwargs)
+        return _find_np_function("cumsum" if name == "add" else "cumprod")(*inputs, **kwargs)
     if method == "at":
         return _apply_ufunc_at(ufunc, *inputs)
     if method == "outer" and ufunc.nin == 2 and not kwargs:
@@ -79,7 +79,7 @@ def _from_numpy(value):
 def call_function(function, args, kwargs):
     """The result of ``numpy.function(*args)``."""
     module = function.__module__.removeprefix("numpy").lstrip(".")
-    own = _function_named(
+    own = _find_np_function(
         f"{module}.{function.__name__}" if module == "linalg" else function.__name__
     )
     if callable(own) and module in ("", "linalg"):  # NumPy's fft returns complex arrays
@@ -135,7 +135,7 @@ def call_numpy(function, args, kwargs):
             f"mx.np: {function.__name__} is computed by NumPy, and no gradient flows through it: "
             "call it outside of record(), or of x.detach()"
         )
-    return _convert_result(result)
+    return _result_to_np_arrays(result)
 
 
 def _has_floats(value):
@@ -144,11 +144,11 @@ def _has_floats(value):
     return isinstance(value, (onp.ndarray, onp.floating)) and value.dtype.kind == "f"
 
 
-def _convert_result(value):
+def _result_to_np_arrays(value):
     if isinstance(value, (onp.ndarray, onp.generic)) and value.dtype.kind in "fiub":
         return make_array(value, value.dtype, None, "array")
     if isinstance(value, (list, tuple)):
-        found = map(_convert_result, value)
+        found = map(_result_to_np_arrays, value)
         return type(value)(*found) if hasattr(value, "_fields") else type(value)(found)
     return value
 

@@ -66,7 +66,7 @@ set_operators(
 _KEEP_ORDER, _SAME_KIND_CASTING = "K", "same_kind"  # defaults, compared by identity
 
 
-def _with_dtype_casting(function, inputs, out, where, dtype, casting, order):
+def _call_with_dtype_casting(function, inputs, out, where, dtype, casting, order):
     """Call `function` on inputs that are converted to ``dtype=`` by the rule `casting`. Outside of
     ``where=`` `out` is unchanged, and a new result is zero."""
     from .selection import where as choose
@@ -122,7 +122,7 @@ def with_ufunc_arguments(function):
             return function(*args, **more)
         given = signature.bind(*args, **more).arguments
         operands = [given[n] for n in names]
-        return _with_dtype_casting(
+        return _call_with_dtype_casting(
             function, operands, given.get("out"), where, dtype, casting, order
         )
 
@@ -138,11 +138,11 @@ def _binary_function(name):
     ):
         usual = casting is _SAME_KIND_CASTING and order is _KEEP_ORDER
         if not usual or where is not True or dtype is not None:
-            return _with_dtype_casting(function, (x1, x2), out, where, dtype, casting, order)
+            return _call_with_dtype_casting(function, (x1, x2), out, where, dtype, casting, order)
         if out is None and hasattr(x1, "_face") and hasattr(x2, "_face"):
             return slot.apply_or_none(x1, x2)
         if is_traced(x1) or is_traced(x2):
-            return traced_binary(operators, x1, x2, out)
+            return call_traced_binary(operators, x1, x2, out)
         if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
             return host(x1, x2)
         if not isinstance(x1, NUMBERS) or isinstance(x1, (bool, onp.bool_)):
@@ -161,7 +161,7 @@ def _binary_function(name):
     return _set_name_and_doc(function, name, host)
 
 
-def traced_binary(operators, lhs, rhs, out=None):
+def call_traced_binary(operators, lhs, rhs, out=None):
     """Apply a binary operator to two operands, one of them traced."""
     if isinstance(rhs, NUMBERS):
         return call(operators[2], lhs, scalar=rhs, is_int=_is_integer(rhs), out=out)
@@ -186,7 +186,7 @@ def _unary_function(name, operator):
     def function(x, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True):
         usual = casting is _SAME_KIND_CASTING and order is _KEEP_ORDER
         if not usual or where is not True or dtype is not None:
-            return _with_dtype_casting(function, (x,), out, where, dtype, casting, order)
+            return _call_with_dtype_casting(function, (x,), out, where, dtype, casting, order)
         if isinstance(x, NUMBERS) and host is not None:
             return host(x)
         x = array_of(x, name)

@@ -26,7 +26,7 @@ def _norm_factor(norm, n, inverse, who):
     return float(n) ** -float(powers[norm])
 
 
-def _real_imag(z, who):
+def _split_real_imag(z, who):
     """The real and imaginary parts of an array (..., 2)."""
     z = as_floats(z, f"fft.{who}")
     if z.ndim < 2 or z.shape[-1] != 2:
@@ -37,7 +37,7 @@ def _real_imag(z, who):
     return z[..., 0], z[..., 1]
 
 
-def _as_real(x, who):
+def _as_real_array(x, who):
     x = as_floats(x, f"fft.{who}")
     if not x.ndim:
         raise ShapeError(f"mx.np.fft.{who} takes an array of one axis at least, got shape ()")
@@ -67,7 +67,7 @@ def _axes_and_lengths(x, s, axes, who):
     return list(zip(found, lengths))
 
 
-def _pad_axis_last(x, axis, n):
+def _pad_as_last_axis(x, axis, n):
     """Move an axis to the end, and cut it or pad it with zeros to a length."""
     x = shapes.swapaxes(x, axis, -1)
     have = x.shape[-1]
@@ -89,7 +89,7 @@ def _spectrum_of_lines(x):
 
 def _transform_axis(re, im, axis, n, norm, inverse, who):
     """The transform along an axis; the inverse is computed by conjugation before and after."""
-    re, im = _pad_axis_last(re, axis, n), _pad_axis_last(im, axis, n)
+    re, im = _pad_as_last_axis(re, axis, n), _pad_as_last_axis(im, axis, n)
     factor = _norm_factor(norm, re.shape[-1], inverse, who)
     (a, b), (c, d) = _spectrum_of_lines(re), _spectrum_of_lines(im)
     re, im = (a + d, c - b) if inverse else (a - d, b + c)
@@ -97,16 +97,16 @@ def _transform_axis(re, im, axis, n, norm, inverse, who):
 
 
 def _transform_axes_in_turn(z, s, axes, norm, inverse, who):
-    re, im = _real_imag(z, who)
+    re, im = _split_real_imag(z, who)
     for axis, n in reversed(_axes_and_lengths(re, s, axes, who)):
         re, im = _transform_axis(re, im, axis, n, norm, inverse, who)
     return shapes.stack([re, im], -1)
 
 
 def _real_to_complex(x, s, axes, norm, who):
-    x = _as_real(x, who)
+    x = _as_real_array(x, who)
     *others, (axis, n) = _axes_and_lengths(x, s, axes, who)
-    lines = _pad_axis_last(x, axis, n)
+    lines = _pad_as_last_axis(x, axis, n)
     n = lines.shape[-1]
     factor = _norm_factor(norm, n, False, who)
     parts = [each[..., : n // 2 + 1] * factor for each in _spectrum_of_lines(lines)]
@@ -117,7 +117,7 @@ def _real_to_complex(x, s, axes, norm, who):
 
 
 def _complex_to_real(z, s, axes, norm, who):
-    re, im = _real_imag(z, who)
+    re, im = _split_real_imag(z, who)
     *others, (axis, n) = _axes_and_lengths(re, s, axes, who)
     for each, length in others:
         re, im = _transform_axis(re, im, each, length, norm, True, who)
@@ -125,7 +125,7 @@ def _complex_to_real(z, s, axes, norm, who):
     if n < 1:
         raise ShapeError(f"mx.np.fft.{who}: give the length n of the result: half of it is one")
     half = n // 2 + 1
-    pairs = shapes.stack([_pad_axis_last(re, axis, half), _pad_axis_last(im, axis, half)], -1)
+    pairs = shapes.stack([_pad_as_last_axis(re, axis, half), _pad_as_last_axis(im, axis, half)], -1)
     # the other half are conjugates: they double all but the first and, of an even length, the last
     bounds = [0, 1, max(1, (n + 1) // 2), half]
     parts = [

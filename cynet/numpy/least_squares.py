@@ -53,11 +53,11 @@ def qr(a, mode="reduced"):
     if mode == "complete" and rows > columns:
         below = ops.BlockGrad(r[..., :1, :] * 0)
         below = shapes.broadcast_to(below, (*r.shape[:-2], rows - columns, columns))
-        return _complete_basis(q), shapes.concatenate([r, below], -2)
+        return _extend_to_full_basis(q), shapes.concatenate([r, below], -2)
     return r if mode == "r" else (q, r)
 
 
-def _complete_basis(q):
+def _extend_to_full_basis(q):
     """Extend orthonormal columns to square orthogonal matrices."""
     rows, columns = q.shape[-2:]
     if rows == columns:
@@ -82,8 +82,8 @@ def svd(a, full_matrices=False, compute_uv=True):
         return values
     if full_matrices:
         u, v = (
-            _complete_basis(u),
-            shapes.matrix_transpose(_complete_basis(shapes.matrix_transpose(v))),
+            _extend_to_full_basis(u),
+            shapes.matrix_transpose(_extend_to_full_basis(shapes.matrix_transpose(v))),
         )
     return u, values, v
 

@@ -31,7 +31,7 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, wh
     return reductions.prod(a, axis, dtype, out, keepdims, initial, where)
 
 
-def _nan_extremum(name, reduce, limit):
+def _make_nan_extremum(name, reduce, limit):
     def function(a, axis=None, out=None, keepdims=False, initial=None, where=True):
         a = array_of(a, name)
         if not _is_float(a):
@@ -47,8 +47,8 @@ def _nan_extremum(name, reduce, limit):
     return function
 
 
-nanmax = _nan_extremum("nanmax", reductions.max, float("-inf"))
-nanmin = _nan_extremum("nanmin", reductions.min, float("inf"))
+nanmax = _make_nan_extremum("nanmax", reductions.max, float("-inf"))
+nanmin = _make_nan_extremum("nanmin", reductions.min, float("inf"))
 
 
 def _count_numbers(a, axis, where):
@@ -72,7 +72,7 @@ def _as_float_array(a, dtype, name):
 
 
 def _store_reduction(found, axis, keepdims, out):
-    return fill_out(found if keepdims else reductions.drop_axes(found, axis), out)
+    return fill_out(found if keepdims else reductions.drop_reduced_axes(found, axis), out)
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):

@@ -27,7 +27,7 @@ def _check_kth(kth, length, name):
             )
 
 
-def _sorted_length(a, axis):
+def _length_along_axis(a, axis):
     return a.size if axis is None else a.shape[axes_of(axis, a.ndim, "partition")[0]]
 
 
@@ -42,7 +42,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
     """
     refuse_field_order(order, "mx.np.partition")
     a = array_of(a, "partition")
-    _check_kth(kth, _sorted_length(a, axis), "partition")
+    _check_kth(kth, _length_along_axis(a, axis), "partition")
     return sort(a, axis)
 
 
@@ -56,7 +56,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None):
     """
     refuse_field_order(order, "mx.np.argpartition")
     a = array_of(a, "argpartition")
-    _check_kth(kth, _sorted_length(a, axis), "argpartition")
+    _check_kth(kth, _length_along_axis(a, axis), "argpartition")
     return argsort(a, axis)
 
 
@@ -79,7 +79,7 @@ def lexsort(keys, axis=-1):
     return order
 
 
-def _nan_arg_extremum(name, function, worst):
+def _make_nan_arg_extremum(name, function, worst):
     def run(a, axis=None, out=None, keepdims=False):
         a = array_of(a, name)
         if onp.dtype(a.dtype).kind != "f":
@@ -101,8 +101,8 @@ def _nan_arg_extremum(name, function, worst):
     return run
 
 
-nanargmax = _nan_arg_extremum("nanargmax", reductions.argmax, float("-inf"))
-nanargmin = _nan_arg_extremum("nanargmin", reductions.argmin, float("inf"))
+nanargmax = _make_nan_arg_extremum("nanargmax", reductions.argmax, float("-inf"))
+nanargmin = _make_nan_arg_extremum("nanargmin", reductions.argmin, float("inf"))
 
 
 def num_below(a, v, right):

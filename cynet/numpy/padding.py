@@ -82,12 +82,12 @@ def _pad_axis(array, axis, before, after, mode, values):
         return _pad_by_weights(
             array,
             axis,
-            lambda x: onp.pad(x, _first_axis_widths(before, after, x), mode, reflect_type="odd"),
+            lambda x: onp.pad(x, _first_axis_pads(before, after, x), mode, reflect_type="odd"),
         )
     if mode == "linear_ramp":
         ends = values.get("end_values", [[0, 0]] * array.ndim)[axis]
         return _pad_by_weights(
-            array, axis, lambda x: onp.pad(x, _first_axis_widths(before, after, x), mode), ends
+            array, axis, lambda x: onp.pad(x, _first_axis_pads(before, after, x), mode), ends
         )
     parts = []
     for width, side in ((before, 0), (after, 1)):
@@ -121,7 +121,7 @@ def _pad_by_statistic(array, axis, length, side, mode, shape):
     return shapes.broadcast_to(found.astype(array.dtype), shape)
 
 
-def _first_axis_widths(before, after, x):
+def _first_axis_pads(before, after, x):
     return [(before, after), *[(0, 0)] * (x.ndim - 1)]
 
 

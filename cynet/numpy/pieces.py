@@ -19,7 +19,7 @@ def _host_values(value, where):
     return host_values(value, where) if isinstance(value, NDArray) or is_traced(value) else value
 
 
-def _array_and_axis(arr, axis, name):
+def _array_and_axis(arr, axis, name):  # for axis None: flattened
     arr = array_of(arr, name)
     if axis is None:
         return shapes.ravel(arr), 0
@@ -439,12 +439,12 @@ def _gradient_axis(f, axis, step, edge_order):
     if edge_order == 1:
         first, last = (f[..., 1:2] - f[..., :1]) / h0, (f[..., -1:] - f[..., -2:-1]) / g0
     else:
-        first = _edge_slope(f[..., :1], f[..., 1:2], f[..., 2:3], h0, h1)
-        last = -_edge_slope(f[..., -1:], f[..., -2:-1], f[..., -3:-2], g0, g1)
+        first = _first_point_slope(f[..., :1], f[..., 1:2], f[..., 2:3], h0, h1)
+        last = -_first_point_slope(f[..., -1:], f[..., -2:-1], f[..., -3:-2], g0, g1)
     return shapes.moveaxis(shapes.concatenate([first, inner, last], -1), -1, axis)
 
 
-def _edge_slope(x, y, z, a, b):
+def _first_point_slope(x, y, z, a, b):
     """The slope at the first of three points with distances `a` and `b`."""
     return -(2.0 * a + b) / (a * (a + b)) * x + (a + b) / (a * b) * y - a / (b * (a + b)) * z
 

@@ -174,7 +174,7 @@ def einsum(subscripts, *operands, out=None, optimize=False):
         raise ArgumentTypeError(f"mx.np.einsum: subscripts is a str, got {shown(subscripts)}")
     arrays = to_common_dtype([array_of(each, "einsum") for each in operands], "einsum")
     if len(arrays) == 2 and arrays[0].shape == arrays[1].shape:
-        way = _elementwise_axes(subscripts, arrays[0].ndim)
+        way = _elementwise_product_axes(subscripts, arrays[0].ndim)
         if way is not None and onp.dtype(arrays[0].dtype).kind == "f":
             found = arrays[0] * arrays[1]
             found = ops._np_sum(found, axis=way[0]) if way[0] else found
@@ -187,7 +187,7 @@ def einsum(subscripts, *operands, out=None, optimize=False):
         arrays[i], terms[i] = _take_diagonals(array, term)
     while len(arrays) > 1:
         others = set(result).union(*terms[2:])
-        array, term = _contract_pair(arrays[0], terms[0], arrays[1], terms[1], others)
+        array, term = _contract_einsum_pair(arrays[0], terms[0], arrays[1], terms[1], others)
         arrays[:2], terms[:2] = [array], [term]
     array, term = arrays[0], terms[0]
     gone = tuple(i for i, letter in enumerate(term) if letter not in result)
@@ -208,7 +208,7 @@ def _is_matrix_product(left, right="", *more):
 
 
 @functools.lru_cache(maxsize=1000)
-def _elementwise_axes(subscripts, ndim):
+def _elementwise_product_axes(subscripts, ndim):
     """Return (axes that are summed, order of the rest) of an elementwise product, else None."""
     (left, right), result = _einsum_terms(subscripts.replace(" ", ""), (ndim, ndim))
     if left != right or len(set(left)) < ndim:
@@ -257,7 +257,7 @@ def _take_diagonals(array, term):
     return array, term
 
 
-def _contract_pair(a, s, b, t, others):
+def _contract_einsum_pair(a, s, b, t, others):
     """Contract two operands: a matrix product over the letters that no other term has."""
     shared = [c for c in s if c in t]
     batch = [c for c in shared if c in others]
@@ -294,7 +294,7 @@ def _contract_pair(a, s, b, t, others):
     return reshape_view(out, tuple(sizes[c] for c in letters)), "".join(letters)
 
 
-def _align_axes(array, letters, wide):
+def _align_axes(array, letters, wide):  # to the order of `wide`, length 1 for others
     if list(letters) == wide:
         return array
     order = [letters.index(c) for c in wide if c in letters]

@@ -66,7 +66,7 @@ def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, device
     return fill_out(_cast_numbers(made_of * (high - low) + low, dtype, "uniform"), out)
 
 
-def _array_param(value):
+def _array_param(value):  # a list becomes an array, a number stays
     return array_of(value, "random") if isinstance(value, (NDArray, onp.ndarray, list)) else value
 
 

@@ -52,7 +52,7 @@ def _reduce_axes(operator, a, axis, keepdims, where):
     return run(a, axis=axes, keepdims=bool(keepdims))
 
 
-def _mask_elements(a, where, other):
+def _fill_outside_mask(a, where, other):
     """The elements where the mask `where` is True; elsewhere `other`."""
     from .selection import where as choose
 
@@ -75,7 +75,7 @@ def _make_sum_function(name, unit, combine):
         a = array_of(a, name)
         out, keepdims = split_out_keepdims(out, keepdims)
         if where is not True:
-            a = _mask_elements(a, where, unit)
+            a = _fill_outside_mask(a, where, unit)
         if axis is None and dtype is None and out is None and initial is None and a.ndim:
             return run(a, keepdims=True) if keepdims else run(a)
         if dtype is not None and onp.dtype(dtype) != a.dtype:
@@ -110,11 +110,11 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
     if dtype is not None and onp.dtype(dtype) != a.dtype:
         a = a.astype(dtype)
     if where is not True:
-        total = sum(_mask_elements(a, where, 0), axis, keepdims=True) / _count_elements(
+        total = sum(_fill_outside_mask(a, where, 0), axis, keepdims=True) / _count_elements(
             a, where, axis
         )
         total = total.astype(a.dtype if _dtype_kind(a) == "f" else "float32")
-        return fill_out(total if keepdims else drop_axes(total, axis), out)
+        return fill_out(total if keepdims else drop_reduced_axes(total, axis), out)
     result = _reduce_axes(ops._npi_mean, a, axis, keepdims, "mean")
     return fill_out(a / 1 if result is None else result, out)
 
@@ -130,7 +130,7 @@ def _extremum_function(name, choose):
                 raise ArgumentTypeError(
                     f"mx.np.{name}: 'where' may leave nothing, so that 'initial' is needed"
                 )
-            a = _mask_elements(a, where, initial)
+            a = _fill_outside_mask(a, where, initial)
         result = _reduce_axes(operator, a, axis, keepdims, name)
         result = a.copy() if result is None else result
         if initial is not None:
@@ -157,7 +157,7 @@ def _truth_function(name):
         out, keepdims = split_out_keepdims(out, keepdims)
         truths = a if _dtype_kind(a) == "b" else a != 0
         if where is not True:
-            truths = _mask_elements(truths, where, name == "all")
+            truths = _fill_outside_mask(truths, where, name == "all")
         result = _reduce_axes(operator, truths, axis, keepdims, name)
         return fill_out(truths if result is None else result, out)
 
@@ -196,7 +196,7 @@ def _arg_extremum_function(name):
 argmax, argmin = _arg_extremum_function("argmax"), _arg_extremum_function("argmin")
 
 
-def drop_axes(a, axis):
+def drop_reduced_axes(a, axis):
     """An array without the axes of length 1 that a reduction left."""
     from .shapes import reshape_view
 
@@ -216,10 +216,10 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=N
     ddof = ddof if correction is None else correction
     if where is not True:
         centred = a - mean(a, axis, keepdims=True, where=where)
-        total = sum(_mask_elements(centred * centred, where, 0), axis, keepdims=True)
+        total = sum(_fill_outside_mask(centred * centred, where, 0), axis, keepdims=True)
         left = (_count_elements(a, where, axis) - ddof).astype(a.dtype)
-        total = total / _mask_elements(left, left > 0, 0)
-        return fill_out(total if keepdims else drop_axes(total, axis), out)
+        total = total / _fill_outside_mask(left, left > 0, 0)
+        return fill_out(total if keepdims else drop_reduced_axes(total, axis), out)
     axes = axes_of(axis, a.ndim, "var")
     count = 1
     for each in range(a.ndim) if axes is None else axes:

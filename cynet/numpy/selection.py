@@ -33,8 +33,8 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if isinstance(x, NUMBERS) and isinstance(y, NUMBERS):
         kind = "bool" if type(x) is bool and type(y) is bool else "float32"
         x, y = array_of(x, "where", kind), array_of(y, "where", kind)
-    x = _operand_like(x, y)
-    y = _operand_like(y, x)
+    x = _convert_operand_like(x, y)
+    y = _convert_operand_like(y, x)
     x, y = to_common_dtype([x, y], "where")
     parts = [condition, x, y]
     if not condition.shape == x.shape == y.shape:
@@ -46,7 +46,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return ops.where(*parts)
 
 
-def _operand_like(value, other):
+def _convert_operand_like(value, other):
     """Convert an operand; a Python number takes the result dtype of arithmetic with `other`."""
     if not isinstance(value, NUMBERS):
         return array_of(value, "where")
@@ -64,7 +64,7 @@ def _operand_like(value, other):
 def clip(a, a_min=None, a_max=None, out=None):
     """The elements, at least `a_min` and at most `a_max`."""
     a = array_of(a, "clip")
-    a_min, a_max = _clip_bound(a_min, a.dtype), _clip_bound(a_max, a.dtype)
+    a_min, a_max = _fit_bound_to_dtype(a_min, a.dtype), _fit_bound_to_dtype(a_max, a.dtype)
     if a_min is not None:
         a = FUNCTIONS["maximum"](a, a_min)
     if a_max is not None:
@@ -72,7 +72,7 @@ def clip(a, a_min=None, a_max=None, out=None):
     return fill_out(a.copy() if a_min is None and a_max is None else a, out)
 
 
-def _clip_bound(bound, dtype):
+def _fit_bound_to_dtype(bound, dtype):
     """Clip an int bound to the range of an integer dtype."""
     if type(bound) is not int or onp.dtype(dtype).kind not in "iu":
         return bound
@@ -229,10 +229,10 @@ def diag(v, k=0):
         top = zeros((-k, n), v.dtype)
         right = zeros((v.size, -k), v.dtype)
         return concatenate([top, concatenate([below, right], 1)], 0)
-    return wide if k == 0 else _pad_columns(wide, n)
+    return wide if k == 0 else _append_zero_rows(wide, n)
 
 
-def _pad_columns(wide, n):
+def _append_zero_rows(wide, n):
     from .creation import zeros
     from .shapes import concatenate
 

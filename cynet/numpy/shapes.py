@@ -178,7 +178,7 @@ def to_common_dtype(arrays, where):
     return [a if name == kind else a.astype(kind) for a, name in zip(arrays, names)]
 
 
-def _array_list(arrays, where):
+def _as_array_list(arrays, where):
     if isinstance(arrays, NDArray) or is_traced(arrays):
         arrays = list(arrays)
     if not isinstance(arrays, (list, tuple)) or not arrays:
@@ -186,7 +186,7 @@ def _array_list(arrays, where):
     return to_common_dtype([array_of(each, where) for each in arrays], where)
 
 
-def _are_stackable(arrays, axis, more):
+def _can_join_directly(arrays, axis, more):
     """Return whether an operator can join these arrays directly: several nonempty mx.np arrays of
     equal dtype and ndim, `axis` valid; `more`: axes added."""
     if type(arrays) not in (list, tuple) or len(arrays) < 2 or type(axis) is not int:
@@ -206,9 +206,9 @@ def _are_stackable(arrays, axis, more):
 
 def concatenate(seq, axis=0, out=None, dtype=None):
     """Concatenate arrays along an axis; None flattens them first."""
-    if out is None and dtype is None and _are_stackable(seq, axis, 0):
+    if out is None and dtype is None and _can_join_directly(seq, axis, 0):
         return ops.Concat(*seq, dim=axis)
-    arrays = _array_list(seq, "concatenate")
+    arrays = _as_array_list(seq, "concatenate")
     if axis is None:
         arrays, axis = [ravel(each) for each in arrays], 0
     if any(each.ndim == 0 for each in arrays):
@@ -223,9 +223,9 @@ concat = concatenate
 
 def stack(arrays, axis=0, out=None):
     """Join arrays of one shape along a new axis."""
-    if out is None and _can_stack(arrays, axis):
+    if out is None and _can_stack_directly(arrays, axis):
         return ops.stack(*arrays, axis=axis)
-    arrays = _array_list(arrays, "stack")
+    arrays = _as_array_list(arrays, "stack")
     if any(each.shape != arrays[0].shape for each in arrays):
         raise ShapeError(f"mx.np.stack: shapes {[each.shape for each in arrays]} are not one")
     axis = _check_axis(axis, arrays[0].ndim + 1, "stack")
@@ -233,8 +233,8 @@ def stack(arrays, axis=0, out=None):
     return fill_out(concatenate(wide, axis), out)
 
 
-def _can_stack(arrays, axis):
-    return _are_stackable(arrays, axis, 1) and len({each.shape for each in arrays}) == 1
+def _can_stack_directly(arrays, axis):
+    return _can_join_directly(arrays, axis, 1) and len({each.shape for each in arrays}) == 1
 
 
 def atleast_1d(*arys):
@@ -274,9 +274,9 @@ def _apply_to_each(arrays, function):
 
 def vstack(arrays, out=None):
     """The arrays as rows, one below the other."""
-    if out is None and _can_stack(arrays, 0) and arrays[0].ndim == 1:
+    if out is None and _can_stack_directly(arrays, 0) and arrays[0].ndim == 1:
         return ops.stack(*arrays, axis=0)
-    rows = [atleast_2d(each) for each in _array_list(arrays, "vstack")]
+    rows = [atleast_2d(each) for each in _as_array_list(arrays, "vstack")]
     return fill_out(concatenate(rows, 0), out)
 
 
@@ -285,18 +285,18 @@ row_stack = vstack
 
 def hstack(arrays):
     """Join arrays along the second axis, or the only one."""
-    parts = [atleast_1d(each) for each in _array_list(arrays, "hstack")]
+    parts = [atleast_1d(each) for each in _as_array_list(arrays, "hstack")]
     return concatenate(parts, 0 if parts[0].ndim == 1 else 1)
 
 
 def dstack(arrays):
     """The arrays along the third axis."""
-    return concatenate([atleast_3d(each) for each in _array_list(arrays, "dstack")], 2)
+    return concatenate([atleast_3d(each) for each in _as_array_list(arrays, "dstack")], 2)
 
 
 def column_stack(tup):
     """Vectors as the columns of a matrix."""
-    parts = _array_list(tup, "column_stack")
+    parts = _as_array_list(tup, "column_stack")
     return concatenate(
         [reshape_view(p, (-1, 1)[:0] + (p.size, 1)) if p.ndim < 2 else p for p in parts], 1
     )

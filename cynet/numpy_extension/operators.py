@@ -15,7 +15,7 @@ def _to_np_arrays(*given):
     return [array_of(each, "npx") for each in given if each is not None]
 
 
-def _float_array(x, where):
+def _as_float_array(x, where):
     x = array_of(x, where)
     return x.astype("float32") if onp.dtype(x.dtype).kind in "biu" else x
 
@@ -60,7 +60,7 @@ def _call_softmax(run, data, axis, length, temperature, use_length, dtype):
     if use_length:
         more["use_length"] = True
     lengths = _to_np_arrays(length) if use_length else ()
-    data = _float_array(data, "npx.softmax")
+    data = _as_float_array(data, "npx.softmax")
     if data.ndim == 0 and not lengths:  # an array without axes counts as one element
         out = reshape_view(run(reshape_view(data, (1,)), axis=axis, **more), ())
     else:
@@ -79,7 +79,7 @@ def masked_softmax(data, mask, axis=-1, temperature=1.0, normalize=True):
     """`softmax` of the elements whose mask is not 0; 0 for the others."""
     from ..numpy import where
 
-    data = _float_array(data, "npx.masked_softmax")
+    data = _as_float_array(data, "npx.masked_softmax")
     mask = array_of(mask, "npx.masked_softmax").astype("bool")
     return where(mask, softmax(where(mask, data / temperature, -1e30), axis), 0.0)
 
@@ -89,7 +89,7 @@ def masked_log_softmax(data, mask, axis=-1, temperature=1.0, normalize=True):
     """The logarithm of `masked_softmax`; minus infinity for the others."""
     from ..numpy import where
 
-    data = _float_array(data, "npx.masked_log_softmax")
+    data = _as_float_array(data, "npx.masked_log_softmax")
     mask = array_of(mask, "npx.masked_log_softmax").astype("bool")
     return where(mask, log_softmax(where(mask, data / temperature, -1e30), axis), -onp.inf)
 

@@ -119,10 +119,10 @@ def use_np_shape(func):
     >>> inside(), is_np_shape()
     (True, False)
     """
-    return _run_in_scope("use_np_shape", np_shape(True), func)
+    return _wrap_in_scope("use_np_shape", np_shape(True), func)
 
 
-def _run_in_scope(name, scope, func):
+def _wrap_in_scope(name, scope, func):
     """Wrap a function, or the methods and properties of a class, in a scope."""
     if isinstance(func, type):
         for each, value in list(vars(func).items()):
@@ -237,7 +237,7 @@ def use_np_array(func):
     >>> f(), mx.util.is_np_array()
     (True, False)
     """
-    return _run_in_scope("use_np_array", np_array(True), func)
+    return _wrap_in_scope("use_np_array", np_array(True), func)
 
 
 def use_np(func):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .graph import Graph, OpNode
 
 
-def _attention_part(g: Graph, value: str, parts: int, which: int, heads: int) -> str:
+def _select_attention_part(g: Graph, value: str, parts: int, which: int, heads: int) -> str:
     """Select part `which` (query, key or value) of a projection: (batch, heads, length, width)."""
     value = g.reshape(value, (0, 0, heads, parts, -1))
     value = g.squeeze(g.emit_slice(value, 3, which, which + 1), 3)
@@ -34,11 +34,11 @@ def attention_scores(g: Graph, c: OpNode) -> str:
     """Write queries times keys, divided by sqrt(width): (batch * heads, length, length)."""
     heads, own = c.prop.heads, c.op.endswith("selfatt_qk")
     if own:
-        query, key = (_attention_part(g, c.inputs[0], 3, i, heads) for i in (0, 1))
+        query, key = (_select_attention_part(g, c.inputs[0], 3, i, heads) for i in (0, 1))
         width = c.shapes[0][2] // heads // 3
     else:
-        query = _attention_part(g, c.inputs[0], 1, 0, heads)
-        key = _attention_part(g, c.inputs[1], 2, 0, heads)
+        query = _select_attention_part(g, c.inputs[0], 1, 0, heads)
+        key = _select_attention_part(g, c.inputs[1], 2, 0, heads)
         width = c.shapes[0][2] // heads
     query = g.emit("Div", [query, g.constant(math.sqrt(width), c.dtypes[0])])
     made = g.emit("MatMul", [query, g.transpose(key, (0, 1, 3, 2))])
@@ -49,7 +49,7 @@ def attention_scores(g: Graph, c: OpNode) -> str:
 def attention_product(g: Graph, c: OpNode) -> str:
     """Write attention weights times values: (length, batch, heads * width)."""
     heads, parts = c.prop.heads, 3 if c.op.endswith("selfatt_valatt") else 2
-    value = _attention_part(g, c.inputs[0], parts, parts - 1, heads)
+    value = _select_attention_part(g, c.inputs[0], parts, parts - 1, heads)
     weights = g.reshape(c.inputs[1], (-1, heads, *c.shapes[1][1:]))
     made = g.emit("MatMul", [weights, value])
     return g.reshape(g.transpose(made, (2, 0, 1, 3)), (0, 0, -1))

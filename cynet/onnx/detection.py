@@ -126,11 +126,11 @@ def _nms_keep_mask(
     )
     indices = g.emit("Gather", [chosen, g.ints(0, 2)], axis=1)
     zeros = g.emit("Expand", [number([[0.0]]), g.emit("Shape", [scores])])
-    found = g.emit("Expand", [number([1.0]), _row_count_shape(g, chosen)])
+    found = g.emit("Expand", [number([1.0]), _write_row_count(g, chosen)])
     return g.emit("ScatterND", [zeros, indices, found])
 
 
-def _row_count_shape(g: Graph, value: str) -> str:
+def _write_row_count(g: Graph, value: str) -> str:
     """Write the number of rows of a value, as a shape of one axis."""
     return g.emit_slice(g.emit("Shape", [value]), 0, 0, 1)
 

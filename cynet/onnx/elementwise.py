@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .graph import Graph, OpNode
 
 
-def _dtype_constant(g: Graph, c: OpNode, value: Any) -> str:
+def _emit_constant(g: Graph, c: OpNode, value: Any) -> str:
     return g.constant(np.array(value, c.dtypes[0]))
 
 
@@ -43,7 +43,7 @@ def emit_elementwise(
     return row.onnx(emit, *inputs) if callable(row.onnx) else g.emit(row.onnx, inputs)
 
 
-def _wider_dtype(dtype: str, *numbers: float) -> str:
+def _dtype_to_hold(dtype: str, *numbers: float) -> str:
     """Return a dtype that also holds `numbers`, which may not fit the integer dtype `dtype`."""
     if dtype.startswith("float") or not numbers:
         return dtype
@@ -57,7 +57,7 @@ def _wider_dtype(dtype: str, *numbers: float) -> str:
 def unary_node(g: Graph, c: OpNode) -> str:
     row, dtype = c.prop.function, c.dtypes[0]
     if c.op == "relu" and not dtype.startswith("float"):
-        return g.emit("Max", [c.inputs[0], _dtype_constant(g, c, 0)])
+        return g.emit("Max", [c.inputs[0], _emit_constant(g, c, 0)])
     if not dtype.startswith("float") and row.result == FLOAT:
         c.refuse(f"its data are {dtype}: cast them to a float")  # results are fractions
     return emit_elementwise(g, row, c.inputs, dtype)
@@ -68,7 +68,7 @@ def binary_node(g: Graph, c: OpNode) -> str:
     row, inputs, dtype, number = c.prop.function, list(c.inputs), c.dtypes[0], None
     if len(inputs) == 1:
         number = None if c.prop.reverse else c.prop.scalar
-        dtype = _wider_dtype(dtype, c.prop.scalar)
+        dtype = _dtype_to_hold(dtype, c.prop.scalar)
         if dtype != c.dtypes[0]:
             inputs = [g.cast(inputs[0], dtype)]
         inputs.append(g.constant(np.array(c.prop.scalar, dtype)))
@@ -121,7 +121,7 @@ def mod(g: Graph, c: OpNode) -> str:
     """Write the remainder with the sign of the divisor; 0 for divisor 0."""
     inputs, dtype = list(c.inputs), c.out_dtypes[0]
     if c.op.endswith("_scalar"):
-        dtype = _wider_dtype(dtype, c.prop.scalar)
+        dtype = _dtype_to_hold(dtype, c.prop.scalar)
         inputs = [g.cast(inputs[0], dtype)] if dtype != c.dtypes[0] else inputs
         inputs.append(g.constant(np.array(c.prop.scalar, dtype)))
         inputs = inputs[::-1] if c.op == "_rmod_scalar" else inputs
@@ -168,7 +168,7 @@ def round_node(g: Graph, c: OpNode) -> str:
     size = g.emit("Abs", c.inputs)
     made = g.emit("Floor", [size])
     if c.op == "round":  # size + 0.5 would round a number just below a half up
-        half = g.emit("GreaterOrEqual", [g.emit("Sub", [size, made]), _dtype_constant(g, c, 0.5)])
+        half = g.emit("GreaterOrEqual", [g.emit("Sub", [size, made]), _emit_constant(g, c, 0.5)])
         made = g.emit("Add", [made, g.cast(half, c.dtypes[0])])
     return g.emit("Mul", [g.emit("Sign", c.inputs), made])
 
@@ -182,7 +182,7 @@ def hard_sigmoid(g: Graph, c: OpNode) -> str:
 def clip(g: Graph, c: OpNode) -> str:
     return g.emit(
         "Clip",
-        [c.inputs[0], _dtype_constant(g, c, c.prop.a_min), _dtype_constant(g, c, c.prop.a_max)],
+        [c.inputs[0], _emit_constant(g, c, c.prop.a_min), _emit_constant(g, c, c.prop.a_max)],
     )
 
 
@@ -195,7 +195,7 @@ def add_n(g: Graph, c: OpNode) -> str:
 def smooth_l1(g: Graph, c: OpNode) -> str:
     x, s = c.inputs[0], c.prop.scalar**2
     limit = 1 / s if s else math.inf
-    dtype = _wider_dtype(c.dtypes[0], 0.5)
+    dtype = _dtype_to_hold(c.dtypes[0], 0.5)
     x = x if dtype == c.dtypes[0] else g.cast(x, dtype)
     size = g.emit("Abs", [x])
     half, end, turn = (g.constant(np.array(v, dtype)) for v in (0.5 * s, 0.5 * limit, limit))

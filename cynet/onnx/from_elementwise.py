@@ -60,21 +60,21 @@ def _aligned_operands(node: Node) -> Sequence[Symbol]:
 @imports(*{*_BINARY_ROWS} - {*_COMPARISON_KINDS, *_PAIRWISE_KINDS})
 def binary_node(reader: Reader, node: Node) -> Symbol:
     a, b = _aligned_operands(node)
-    made: Symbol | None = _apply_scalar(node)
+    made: Symbol | None = _try_scalar_operator(node)
     if made is not None:
         return made
     if node.kind == "Add" and node.shape(0) is not None and node.shape(0) == node.shape(1):
         return sym.elemwise_add(a, b)  # elemwise_add can be fused with a layer
-    return _apply_broadcast(node, a, b)
+    return _call_broadcast_op(node, a, b)
 
 
-def _apply_broadcast(node: Node, a: Symbol, b: Symbol) -> Symbol:
+def _call_broadcast_op(node: Node, a: Symbol, b: Symbol) -> Symbol:
     row: Any = _BINARY_ROWS[node.kind]
     made: Symbol = getattr(sym, row.broadcast.name)(a, b)
     return made
 
 
-def _apply_scalar(node: Node) -> Any:
+def _try_scalar_operator(node: Node) -> Any:
     """Use the operator with a scalar if one input is a float constant of one element."""
     if node.dtype(0) not in FLOATS or node.dtype(1) not in FLOATS:
         return None
@@ -92,7 +92,7 @@ def power(reader: Reader, node: Node) -> Symbol:
     a, b = _aligned_operands(node)
     base, exponent = node.dtype(0), node.dtype(1)
     if base == exponent or (base in FLOATS and node.value(1) is not None):
-        made: Symbol | None = _apply_scalar(node)
+        made: Symbol | None = _try_scalar_operator(node)
         if made is not None:
             return made
     if base == exponent and base in FLOATS:
@@ -107,7 +107,7 @@ def power(reader: Reader, node: Node) -> Symbol:
 
 @imports(*_COMPARISON_KINDS)
 def compare_node(reader: Reader, node: Node) -> Symbol:
-    return as_bool(_apply_broadcast(node, *_aligned_operands(node)))
+    return as_bool(_call_broadcast_op(node, *_aligned_operands(node)))
 
 
 @imports("Mod")

@@ -52,7 +52,7 @@ def gather(reader: Reader, node: Node) -> Symbol:
     return made
 
 
-def _element_indices(reader: Reader, node: Node, axis: int) -> Symbol:
+def _element_index_tuples(reader: Reader, node: Node, axis: int) -> Symbol:
     """Return the index tuples of GatherElements and ScatterElements, one row for each axis."""
     shape, length = node.known_shape(1), _axis_length(node, axis)
     grid = np.indices(shape)
@@ -70,11 +70,11 @@ def _element_indices(reader: Reader, node: Node, axis: int) -> Symbol:
 
 @imports("GatherElements")
 def gather_elements(reader: Reader, node: Node) -> Symbol:
-    index = _element_indices(reader, node, node.axis(default=0))
+    index = _element_index_tuples(reader, node, node.axis(default=0))
     return sym.gather_nd(node.symbol(0), index)
 
 
-def _nd_indices(reader: Reader, node: Node, batch: int = 0) -> Symbol:
+def _nd_index_tuples(reader: Reader, node: Node, batch: int = 0) -> Symbol:
     """Return the index tuples of GatherND and ScatterND, one row for each axis."""
     shape, n = node.known_shape(1), node.rank(1)
     lengths = [_axis_length(node, i) for i in range(batch, batch + shape[-1])]
@@ -90,7 +90,7 @@ def _nd_indices(reader: Reader, node: Node, batch: int = 0) -> Symbol:
 
 @imports("GatherND")
 def gather_nd(reader: Reader, node: Node) -> Symbol:
-    index = _nd_indices(reader, node, node.get("batch_dims", 0))
+    index = _nd_index_tuples(reader, node, node.get("batch_dims", 0))
     made = sym.gather_nd(node.symbol(0), index)
     if node.rank(1) == 1 and node.rank(0) > node.shape(1)[-1]:
         made = sym.squeeze(made, axis=0)
@@ -109,13 +109,13 @@ def _scatter_values(node: Node, data: Symbol, index: Symbol, values: Symbol) -> 
 
 @imports("ScatterElements", "Scatter")
 def scatter_elements(reader: Reader, node: Node) -> Symbol:
-    index = _element_indices(reader, node, node.axis(default=0))
+    index = _element_index_tuples(reader, node, node.axis(default=0))
     return _scatter_values(node, node.symbol(0), index, node.symbol(2))
 
 
 @imports("ScatterND")
 def scatter_nd(reader: Reader, node: Node) -> Symbol:
-    index, values = _nd_indices(reader, node), node.symbol(2)
+    index, values = _nd_index_tuples(reader, node), node.symbol(2)
     if node.rank(1) == 1:
         values = sym.expand_dims(values, axis=0) if node.rank(2) else values
     return _scatter_values(node, node.symbol(0), index, values)

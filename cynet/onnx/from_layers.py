@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .importers import IntWeight, Node, Reader
 
 
-def _weight_and_kernel(node: Node) -> tuple[list[int], list[int]]:
+def _weight_shape_and_kernel(node: Node) -> tuple[list[int], list[int]]:
     """Return the shape of the weight and the kernel size; the weight need not be a constant."""
     shape = list(node.known_shape(1))
     kernel = list(node.get("kernel_shape", shape[2:]))
@@ -24,7 +24,7 @@ def _weight_and_kernel(node: Node) -> tuple[list[int], list[int]]:
     return shape, kernel
 
 
-def _spans_and_params(node: Node, kernel: list[int]) -> tuple[list[int], dict[str, Any]]:
+def _window_spans_and_params(node: Node, kernel: list[int]) -> tuple[list[int], dict[str, Any]]:
     """Return the lengths that windows span, and the parameters stride, dilation and groups."""
     n = len(kernel)
     stride, dilate = node.get("strides", [1] * n), node.get("dilations", [1] * n)
@@ -35,8 +35,8 @@ def _spans_and_params(node: Node, kernel: list[int]) -> tuple[list[int], dict[st
 
 @imports("Conv")
 def conv(reader: Reader, node: Node) -> Symbol:
-    shape, kernel = _weight_and_kernel(node)
-    n, (spans, how) = len(kernel), _spans_and_params(node, kernel)
+    shape, kernel = _weight_shape_and_kernel(node)
+    n, (spans, how) = len(kernel), _window_spans_and_params(node, kernel)
     before, after = padding_of_node(node, spans, list(how["stride"]))
     data = node.symbol(0)
     if before != after:
@@ -49,11 +49,11 @@ def conv(reader: Reader, node: Node) -> Symbol:
 @imports("ConvTranspose")
 def conv_transpose(reader: Reader, node: Node) -> Symbol:
     """Import ConvTranspose: equal pads are a parameter, others are cut off the output."""
-    shape, kernel = _weight_and_kernel(node)
-    n, (spans, how) = len(kernel), _spans_and_params(node, kernel)
+    shape, kernel = _weight_shape_and_kernel(node)
+    n, (spans, how) = len(kernel), _window_spans_and_params(node, kernel)
     stride = list(how["stride"])
     adj = list(node.get("output_padding", [0] * n))
-    before, after = _transposed_pads(node, spans, stride, adj)
+    before, after = _conv_transpose_pads(node, spans, stride, adj)
     same = before == after and min(before) >= 0
     more = [max(-a, 0) for a in after]  # positions outside of all windows hold the bias alone
     own = [a + m for a, m in zip(adj, more)]
@@ -71,7 +71,7 @@ def conv_transpose(reader: Reader, node: Node) -> Symbol:
     return made
 
 
-def _transposed_pads(
+def _conv_transpose_pads(
     node: Node, spans: list[int], stride: list[int], adj: list[int]
 ) -> tuple[list[int], list[int]]:
     """Return the lengths to cut off before and behind each axis; negative lengths extend it."""

@@ -64,7 +64,7 @@ def pool(reader: Reader, node: Node) -> list[Symbol]:
             made = _pool_windows(node, pad_data(data, before, behind, -math.inf, n), "max", *how)
         elif kind == "LpPool":
             parts = pad_data(_abs_power(data, p), before, behind, 0.0, n)
-            made = _p_root(_pool_windows(node, parts, "sum", *how), p)
+            made = _pth_root(_pool_windows(node, parts, "sum", *how), p)
         else:
             total = _pool_windows(node, pad_data(data, before, behind, 0.0, n), "sum", *how)
             ones = sym.ones_like(data)
@@ -109,7 +109,7 @@ def _pooling_node(
         return sym.Pooling(data, pool_type="max", **how)
     if kind == "AveragePool":
         return sym.Pooling(data, pool_type="avg", count_include_pad=counted, **how)
-    return _p_root(sym.Pooling(_abs_power(data, p), pool_type="sum", **how), p)
+    return _pth_root(sym.Pooling(_abs_power(data, p), pool_type="sum", **how), p)
 
 
 def _abs_power(data: Symbol, p: Any) -> Symbol:
@@ -117,7 +117,7 @@ def _abs_power(data: Symbol, p: Any) -> Symbol:
     return size if p in (1, 2) else sym._internal._power_scalar(size, scalar=float(p))
 
 
-def _p_root(total: Symbol, p: Any) -> Symbol:
+def _pth_root(total: Symbol, p: Any) -> Symbol:
     if p == 1:
         return total
     return sym.sqrt(total) if p == 2 else sym._internal._power_scalar(total, scalar=1.0 / p)
@@ -160,4 +160,4 @@ def global_pool(reader: Reader, node: Node) -> Symbol:
     kind: Any = {"Max": "max", "Ave": "avg", "LpP": "sum"}[node.kind[6:9]]
     data = data if p is None else _abs_power(data, p)
     made = sym.Pooling(data, kernel=(1,) * n, global_pool=True, pool_type=kind)
-    return made if p is None else _p_root(made, p)
+    return made if p is None else _pth_root(made, p)

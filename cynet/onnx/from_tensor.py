@@ -246,7 +246,7 @@ def shape_(reader: Reader, node: Node) -> Symbol:
 
 
 @imports("ConstantOfShape", "Range")
-def compute_at_import(reader: Reader, node: Node) -> None:
+def refuse_unknown_value(reader: Reader, node: Node) -> None:
     """Refuse a node whose inputs are no constants: its result's shape must be known at import."""
     for i in range(len(node.inputs)):
         node.constant(i)
@@ -368,7 +368,7 @@ def einsum(reader: Reader, node: Node) -> Symbol:
     if len(terms) == 1:
         term, made = terms[0], parts[0]
     elif len(terms) == 2:
-        term, made = _contract_pair(terms[0], terms[1], parts[0], parts[1], wanted, size)
+        term, made = _contract_einsum_pair(terms[0], terms[1], parts[0], parts[1], wanted, size)
     else:
         return node.refuse(f"{len(terms)} operands")
     gone = tuple(i for i, k in enumerate(term) if k not in wanted)
@@ -379,7 +379,7 @@ def einsum(reader: Reader, node: Node) -> Symbol:
     return sym.identity(made)
 
 
-def _contract_pair(
+def _contract_einsum_pair(
     a: str, b: str, left: Symbol, right: Symbol, wanted: str, size: dict[str, int]
 ) -> tuple[str, Symbol]:
     """Contract two operands by batch_dot over common letters; return (letters, result)."""

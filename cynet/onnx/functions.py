@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from .importers import Node, Reader
 
 
-def expand_node(reader: Reader, node: Node) -> tuple[list[Any], int] | None:
+def inline_function_node(reader: Reader, node: Node) -> tuple[list[Any], int] | None:
     """Return the nodes that a function or branch node expands to, or None.
 
     Returns (list of NodeProto, int) or None: Nodes that read the node's inputs and make its
     outputs, and their opset; None where the node is no function.
     """
     if node.kind == "If" and node.domain in ("", "ai.onnx"):
-        return _constant_branch(reader, node), node.opset
+        return _taken_branch_nodes(reader, node), node.opset
     function = reader.functions.get((node.domain, node.kind)) or _onnx_function_body(reader, node)
     if function is None:
         return None
@@ -133,7 +133,7 @@ def _rename_graph(
     graph.node.extend(nodes)
 
 
-def _constant_branch(reader: Reader, node: Node) -> list[Any]:
+def _taken_branch_nodes(reader: Reader, node: Node) -> list[Any]:
     """Return the nodes of the If branch that a constant condition selects."""
     taken = bool(np.ravel(node.constant(0))[0])
     graph = node.get("then_branch" if taken else "else_branch")

@@ -163,7 +163,7 @@ class Graph:  # the ONNX graph being written
         return self.emit("Slice", [value, *at])
 
 
-def move_channels(g: Graph, c: OpNode, layout: str | None) -> tuple[str, Callable[[str], str]]:
+def to_channels_first(g: Graph, c: OpNode, layout: str | None) -> tuple[str, Callable[[str], str]]:
     """Move the channels of the data to axis 1; also return a function that moves a result back."""
     n = len(c.shapes[0])
     if layout in (None, "NCW", "NCHW", "NCDHW"):

@@ -37,9 +37,9 @@ from ..operator.nn.softmax import (
     SoftmaxProperty,
     SoftminProperty,
 )
-from ..operator.nn.spatial_window import channels_first, is_channels_last
+from ..operator.nn.spatial_window import channels_first_shape, is_channels_last
 from ..operator.nn.upsampling import UpSamplingProperty
-from .graph import exports, move_channels, prop_classes
+from .graph import exports, prop_classes, to_channels_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,7 @@ def _conv_attributes(p: Any, n: int) -> dict[str, Any]:
 @exports(ConvolutionProperty)
 def convolution(g: Graph, c: OpNode) -> str:
     p, n = c.prop, len(c.shapes[0]) - 2
-    data, back = move_channels(g, c, p.layout)
+    data, back = to_channels_first(g, c, p.layout)
     inputs = [data, *c.inputs[1:]]
     if is_channels_last(p.weight_layout):
         inputs[1] = g.transpose(c.inputs[1], [0, n + 1, *range(1, n + 1)])
@@ -74,8 +74,8 @@ def convolution(g: Graph, c: OpNode) -> str:
 def deconvolution(g: Graph, c: OpNode) -> str:
     p, n = c.prop, len(c.shapes[0]) - 2
     data, weight, *bias = c.inputs
-    data, back = move_channels(g, c, p.layout)
-    size, out = (channels_first(each[0], p.layout)[2:] for each in (c.shapes, c.out_shapes))
+    data, back = to_channels_first(g, c, p.layout)
+    size, out = (channels_first_shape(each[0], p.layout)[2:] for each in (c.shapes, c.out_shapes))
     if data != c.inputs[0]:
         weight = g.transpose(weight, [0, n + 1, *range(1, n + 1)])
     how = _conv_attributes(p, n)
@@ -221,7 +221,7 @@ def softmax_activation(g: Graph, c: OpNode) -> str:
 @exports(SoftmaxProperty, LogSoftmaxProperty, SoftminProperty)
 def softmax(g: Graph, c: OpNode) -> str:
     p, x = c.prop, c.inputs[0]
-    inside = _length_mask(g, c) if getattr(p, "use_length", False) else None
+    inside = _write_length_mask(g, c) if getattr(p, "use_length", False) else None
     if c.op == "softmin":
         x = g.emit("Neg", [x])
     if p.temperature not in (None, 1):
@@ -234,7 +234,7 @@ def softmax(g: Graph, c: OpNode) -> str:
     return made if c.out_dtypes[0] == c.dtypes[0] else g.cast(made, c.out_dtypes[0])
 
 
-def _length_mask(g: Graph, c: OpNode) -> str:
+def _write_length_mask(g: Graph, c: OpNode) -> str:
     """Write a mask: whether an element's index along the axis is below its row's length."""
     n, axis = len(c.shapes[0]), c.prop.axis % len(c.shapes[0])
     steps = np.arange(c.shapes[0][axis]).reshape([-1 if i == axis else 1 for i in range(n)])

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..operator.nn.pooling import PoolingProperty
 from ..operator.nn.pooling_v1 import PoolingV1Property
-from ..operator.nn.spatial_window import channels_first
+from ..operator.nn.spatial_window import channels_first_shape
 from ..operator.vision.adaptive_avg_pooling import AdaptiveAvgPooling2DProperty
-from .graph import exports, move_channels
+from .graph import exports, to_channels_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,8 @@ _MIN_FLOAT32 = float(np.finfo(np.float32).min)  # pads maxima
 @exports(PoolingProperty)
 def pooling(g: Graph, c: OpNode) -> str:
     p = c.prop
-    data, back = move_channels(g, c, p.layout)
-    sizes = channels_first(c.shapes[0], p.layout)[2:]
+    data, back = to_channels_first(g, c, p.layout)
+    sizes = channels_first_shape(c.shapes[0], p.layout)[2:]
     # (output size, kernel, stride, padding before, behind) of each axis
     axes = [p.geometry(axis, size) for axis, size in enumerate(sizes)]
     return back(_pool_node(g, c, data, sizes, axes))
@@ -34,7 +34,7 @@ def pooling(g: Graph, c: OpNode) -> str:
 def _pool_node(g: Graph, c: OpNode, data: str, sizes: Sequence[int], axes: Sequence[Any]) -> str:
     p, kind = c.prop, c.prop.pool_type
     if kind == "lp":
-        return _p_root(g, c, _window_sums(g, c, _abs_power(g, c, data), sizes, axes))
+        return _pth_root(g, c, _window_sums(g, c, _abs_power(g, c, data), sizes, axes))
     if kind == "sum":
         return _window_sums(g, c, data, sizes, axes)
     if p.global_pool:
@@ -106,7 +106,7 @@ def _abs_power(g: Graph, c: OpNode, x: str) -> str:
     return square if c.prop.p_value == 2 else g.emit("Mul", [square, x])
 
 
-def _p_root(g: Graph, c: OpNode, x: str) -> str:
+def _pth_root(g: Graph, c: OpNode, x: str) -> str:
     if c.prop.p_value == 1:
         return x
     if c.prop.p_value == 2:

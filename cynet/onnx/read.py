@@ -32,7 +32,7 @@ from . import (  # noqa: F401 - the modules fill IMPORTERS
     from_sampling,
     from_tensor,
 )
-from .functions import expand_node
+from .functions import inline_function_node
 from .importers import IMPORTERS, Node, Reader
 from .quantized import importers as quantized_importers  # noqa: F401
 from .quantized.join import join_int8_layers
@@ -95,7 +95,7 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
     (['data', 'fc_weight', 'fc_bias'], (3, 2), {})
     """
     library, model = _load_model(model_file, "mx.onnx.import_model")
-    _check_lengths(model.graph)
+    _refuse_negative_lengths(model.graph)
     try:
         reader = Reader(library, model)
     except Exception as error:  # a constant's bytes may not fit its shape
@@ -115,7 +115,7 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
     )
 
 
-def _check_lengths(graph: Any) -> None:
+def _refuse_negative_lengths(graph: Any) -> None:
     """Refuse negative lengths: the onnx package would abort the process."""
     found = [(each.name, list(each.dims)) for each in graph.initializer]
     for each in (*graph.input, *graph.value_info, *graph.output):
@@ -155,7 +155,7 @@ def _read_node(reader: Reader, proto: Any, opset: int | None) -> None:
         node.check_all_read()
         reader.store_outputs(node, made if isinstance(made, (list, tuple)) else [made])
         return
-    found = expand_node(reader, node)
+    found = inline_function_node(reader, node)
     if found is None:
         kind = f"{node.domain}.{node.kind}".lstrip(".")
         raise UndefinedError(

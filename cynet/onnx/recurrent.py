@@ -33,7 +33,7 @@ def rnn(g: Graph, c: OpNode) -> list[str]:
     if getattr(p, "projection_size", None) or getattr(p, "use_sequence_length", False):
         c.refuse("projection_size and use_sequence_length are not written")
     passes, _ = parameter_layout(p, c.shapes[0][-1])
-    d, h = p.directions, p.state_size
+    d, h = p.direction_count, p.state_size
     rows = GATES[p.mode] * h
     data, flat = c.inputs[:2]
     states = c.inputs[2:4] if p.mode == "lstm" else c.inputs[2:3]

@@ -94,7 +94,7 @@ class Shapes:  # of an ONNX file's values, declared or inferred
                 raise FormatError(
                     f"import_model: {node.kind} '{node.name}' gives the shape {shown(lengths)}"
                 )
-            if _count_known(lengths) >= _count_known(self.lengths(name)):
+            if _count_known_lengths(lengths) >= _count_known_lengths(self.lengths(name)):
                 self._types[name] = made
 
 
@@ -116,6 +116,6 @@ def _leading_lengths(type_proto: Any, skip: int) -> Sequence[int | str | None]:
     ]
 
 
-def _count_known(lengths: Sequence[int | None] | None) -> int:
+def _count_known_lengths(lengths: Sequence[int | None] | None) -> int:
     """Return a number that is larger the more of a shape is known."""
     return -1 if lengths is None else sum(n is not None for n in lengths)

@@ -18,7 +18,7 @@ from .custom.callback_checks import Callback, CallbackChecker
 OPERATORS = Registry("operator")  # all, by name
 _HOST = Context("cpu")  # the device of a Python operator's temporary memory
 
-cdef const char** _BUFFER_FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
+cdef const char** _BUFFER_FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]  # by dtype
 cdef tuple _DEVICE_NAMES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")  # by device type
 
 
@@ -258,7 +258,7 @@ cdef class Blob:  # a tensor (TBlob) for Python code
         return f"<Blob {self.shape} {self.dtype} @{self.ctx}>"
 
 
-cdef class OwnedBlob(Blob):
+cdef class OwnedBlob(Blob):  # its memory lives as long as it
     # A Blob whose memory lives at least as long as it does, and as any view of it.
     cdef object owner
 

@@ -83,11 +83,11 @@ cdef class LoopsOperator(ElementwiseOperator):  # runs the loops that hooks list
             raise ArgumentError(
                 f"operator {prop.op_name} does not take arrays of bool; cast them first")
         loops = prop.graph.forward_loops(prop, in_data, out_data)
-        _add_loops(self, &self.forward_loops, loops)
+        _append_loops(self, &self.forward_loops, loops)
         self.work = sum([1 if loop.functor in CHEAP_FUNCTORS else COSTLY for loop in loops])
         # in_data stands for in_grad, too: loops only write to gradients
         loops = prop.graph.backward_loops(prop, out_grad, in_data, out_data, in_data)
-        _add_loops(self, &self.backward_loops, loops)
+        _append_loops(self, &self.backward_loops, loops)
 
     def with_scalar(self, double value):
         """Return the same operator with another scalar; None if that number may need other
@@ -131,7 +131,7 @@ cdef int store_scalar(object number, int dtype, void* out) except -1:
     return 0
 
 
-cdef int _add_loops(LoopsOperator self, vector[NativeLoop]* loops, list described) except -1:
+cdef int _append_loops(LoopsOperator self, vector[NativeLoop]* loops, list described) except -1:
     cdef NativeLoop native
     cdef int kind
     for each in described:

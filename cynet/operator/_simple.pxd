@@ -57,20 +57,20 @@ cdef class CFunction:  # a C function for cynet.simple_op
     cdef void* address
     cdef readonly tuple parameters
 
-cdef CFunction unary_function(UnaryFunction function)
-cdef CFunction binary_function(BinaryFunction function)
-cdef CFunction unary_gradient_T0(UnaryGradientT0 function)
-cdef CFunction unary_gradient_T1(UnaryGradientT1 function)
-cdef CFunction unary_gradient_T2(UnaryGradientT2 function)
-cdef CFunction binary_gradient_T0(BinaryGradientT0 function)
-cdef CFunction binary_gradient_T2(BinaryGradientT2 function)
-cdef CFunction unary_shape(UnaryShape function)
-cdef CFunction binary_shape(BinaryShape function)
+cdef CFunction unary_function(UnaryFunction function)  # wraps a forward of one input
+cdef CFunction binary_function(BinaryFunction function)  # wraps a forward of two inputs
+cdef CFunction unary_gradient_T0(UnaryGradientT0 function)  # reads out_grad only
+cdef CFunction unary_gradient_T1(UnaryGradientT1 function)  # reads out_grad, output
+cdef CFunction unary_gradient_T2(UnaryGradientT2 function)  # reads out_grad, input
+cdef CFunction binary_gradient_T0(BinaryGradientT0 function)  # reads out_grad only
+cdef CFunction binary_gradient_T2(BinaryGradientT2 function)  # reads out_grad, inputs
+cdef CFunction unary_shape(UnaryShape function)  # wraps an inference of shapes
+cdef CFunction binary_shape(BinaryShape function)  # wraps an inference of shapes
 
 # Return the value of keyword `key`, or NULL.
-cdef const char* keyword(const EnvArguments* env, const char* key) noexcept nogil
+cdef const char* keyword(const EnvArguments* env, const char* key) noexcept nogil  # value or NULL
 
-cdef inline void assign(floating* out, int req, floating value) noexcept nogil:
+cdef inline void assign(floating* out, int req, floating value) noexcept nogil:  # as `req` says
     """Write `value` to one element according to `req`."""
     if req == kAddTo:
         out[0] += value

@@ -49,44 +49,44 @@ cdef CFunction _wrap_fn(void* address, str parameters):
     return out
 
 
-cdef CFunction unary_function(UnaryFunction function):
+cdef CFunction unary_function(UnaryFunction function):  # wraps a forward of one input
     return _wrap_fn(<void*>function, "src env ret req ctx")
 
 
-cdef CFunction binary_function(BinaryFunction function):
+cdef CFunction binary_function(BinaryFunction function):  # wraps a forward of two inputs
     return _wrap_fn(<void*>function, "lhs rhs env ret req ctx")
 
 
-cdef CFunction unary_gradient_T0(UnaryGradientT0 function):
+cdef CFunction unary_gradient_T0(UnaryGradientT0 function):  # reads out_grad only
     return _wrap_fn(<void*>function, "out_grad env in_grad req ctx")
 
 
-cdef CFunction unary_gradient_T1(UnaryGradientT1 function):
+cdef CFunction unary_gradient_T1(UnaryGradientT1 function):  # reads out_grad, output
     return _wrap_fn(<void*>function, "out_grad out_value env in_grad req ctx")
 
 
-cdef CFunction unary_gradient_T2(UnaryGradientT2 function):
+cdef CFunction unary_gradient_T2(UnaryGradientT2 function):  # reads out_grad, input
     return _wrap_fn(<void*>function, "out_grad in_data0 env in_grad req ctx")
 
 
-cdef CFunction binary_gradient_T0(BinaryGradientT0 function):
+cdef CFunction binary_gradient_T0(BinaryGradientT0 function):  # reads out_grad only
     return _wrap_fn(<void*>function, "out_grad env lhs_grad rhs_grad req_lhs_grad req_rhs_grad ctx")
 
 
-cdef CFunction binary_gradient_T2(BinaryGradientT2 function):
+cdef CFunction binary_gradient_T2(BinaryGradientT2 function):  # reads out_grad, inputs
     return _wrap_fn(<void*>function, "out_grad lhs rhs env lhs_grad rhs_grad "
                     "req_lhs_grad req_rhs_grad ctx")
 
 
-cdef CFunction unary_shape(UnaryShape function):
+cdef CFunction unary_shape(UnaryShape function):  # wraps an inference of shapes
     return _wrap_fn(<void*>function, "src env")
 
 
-cdef CFunction binary_shape(BinaryShape function):
+cdef CFunction binary_shape(BinaryShape function):  # wraps an inference of shapes
     return _wrap_fn(<void*>function, "lhs rhs env")
 
 
-cdef const char* keyword(const EnvArguments* env, const char* key) noexcept nogil:
+cdef const char* keyword(const EnvArguments* env, const char* key) noexcept nogil:  # value or NULL
     cdef int i
     for i in range(env.n_kwargs):
         if strcmp(env.keys[i], key) == 0:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from ..base.guard import guarded
 from ._base import get_operator
-from .signature import describe, type_text
+from .signature import describe_operator, field_type_text
 
 __all__ = ["OperatorArguments", "get_operator_arguments"]
 
@@ -62,12 +62,12 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
     (1, ['data'], ['NDArray-or-Symbol'])
     """
     prop = get_operator(op_name).prop
-    what = describe(get_operator(op_name))
+    what = describe_operator(get_operator(op_name))
     inputs = what.inputs[: what.listed]
     names = [next(iter(prop.inputs_doc), "data")] if what.variable else list(inputs)
     types = [f"{_ARRAY_TYPE}[]"] if what.variable else [_ARRAY_TYPE] * len(inputs)
     for name, field in what.fields.items():
         if name not in prop.unlisted:
             names.append(name)
-            types.append(type_text(field))
+            types.append(field_type_text(field))
     return OperatorArguments(len(names), names, types)

@@ -37,7 +37,7 @@ class BinaryOperators(NamedTuple):  # the four operators of a function of two op
         return self[2:]
 
     @property
-    def hint(self) -> str:
+    def name_hint(self) -> str:
         """The beginning of MXNet's automatic names of symbols of two symbols."""
         return self.scalar.removesuffix("_scalar")
 

@@ -158,7 +158,7 @@ def fold_out_of_range_scalar(loop: Loop, dtype: str) -> Loop:
     return loop
 
 
-def binary_gradients(
+def binary_gradient_loops(
     gradient: Gradient, out_grad: Any, lhs: Any, rhs: Any, targets: Sequence[Any]
 ) -> list[Loop]:
     """The loops of a binary function's gradients.

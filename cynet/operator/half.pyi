@@ -12,5 +12,5 @@ def float32_operator(
 ) -> Operator:
     """The operator that computes `prop` on a CPU in float32, from and to float16 or bfloat16."""
 
-def with_conversions(operator: Operator, sources: Sequence[str], dtype: str) -> Operator:
+def convert_around_operator(operator: Operator, sources: Sequence[str], dtype: str) -> Operator:
     """An operator that runs `operator` in `dtype`."""

@@ -41,7 +41,7 @@ def float32_operator(prop, ctx, in_shapes, in_types):
     if getattr(prop, "dtype", None) in narrow:
         wide = prop.changed(dtype="float32")  # the output's dtype follows the data's
     wide_types = ["float32" if t in narrow else t for t in in_types]
-    if not _dtypes_agree(prop, in_types, wide, wide_types, narrow):
+    if not _wide_dtypes_agree(prop, in_types, wide, wide_types, narrow):
         raise ArgumentError(f"operator {prop.op_name} does not take arrays of bfloat16")
     operator = wide.create_checked(ctx, in_shapes, wide_types)
     if operator.runs_python:  # Python code may keep views of temporary memory
@@ -50,7 +50,7 @@ def float32_operator(prop, ctx, in_shapes, in_types):
     return ConvertedOperator(operator, narrow, "float32")
 
 
-def with_conversions(Operator operator not None, sources, str dtype):
+def convert_around_operator(Operator operator not None, sources, str dtype):
     """Create an operator that runs `operator` in `dtype`: arrays of the dtypes `sources` are
     converted to it and back, others (lengths) are passed unchanged.
 
@@ -62,7 +62,7 @@ def with_conversions(Operator operator not None, sources, str dtype):
     return ConvertedOperator(operator, sources, dtype)
 
 
-def _dtypes_agree(prop, in_types, wide, wide_types, narrow):
+def _wide_dtypes_agree(prop, in_types, wide, wide_types, narrow):
     """Return whether `wide` has `prop`'s dtypes, with float32 for narrow floats."""
     unknown = [None] * len(prop.list_outputs())
     _, outs, states = prop.infer_type(list(in_types), unknown)
@@ -143,7 +143,7 @@ cdef inline size_t _wide_blob_bytes(const TBlob* blob, const DtypeRule* rule) no
     return aligned(blob.size * dtype_size(rule.wide))
 
 
-cdef inline char* _align_to_64(char* at) noexcept nogil:
+cdef inline char* _align_to_64(char* at) noexcept nogil:  # the next multiple of 64
     return at + (64 - <size_t>at % 64) % 64
 
 

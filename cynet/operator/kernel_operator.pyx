@@ -184,7 +184,7 @@ cdef class KernelOperator(Operator):  # runs the kernels that a property names
 
     def __init__(self, prop, dtype, params, work=None):
         n_in, n_out = len(prop.list_arguments()), len(prop.list_outputs())
-        sources = prop.by_name(*([(source, i) for i in range(n)] for source, n in (
+        sources = prop.tensors_by_name(*([(source, i) for i in range(n)] for source, n in (
             (<int>IN_DATA, n_in), (<int>OUT_DATA, n_out), (<int>OUT_GRAD, n_out),
             (<int>IN_GRAD, n_in))))
         sources |= {name: (<int>AUX, i) for i, name in enumerate(prop.list_auxiliary_states())}

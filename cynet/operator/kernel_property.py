@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..context import Context
     from ..typing import Shape
 
-    _T = TypeVar("_T")
+    _T = TypeVar("_T")  # what stands for a tensor
 
 
 class Kernel(NamedTuple):  # a CPU kernel by name, and its tensors
@@ -108,19 +108,21 @@ class KernelProperty(OperatorProperty):  # base of operators declared by kernels
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> list[int]:
-        ids = self.by_name(in_data, out_data, out_grad)
+        ids = self.tensors_by_name(in_data, out_data, out_grad)
         read = (n.removesuffix("?") for kernel in self.kernels_of("backward") for n in kernel.reads)
         return [ids[name] for name in dict.fromkeys(read) if name in ids]
 
     def forward_inplace_option(
         self, in_data: list[int], out_data: list[int]
     ) -> list[tuple[int, int]]:
-        return self._in_place_pairs("forward", self.by_name(in_data, out_data))
+        return self._in_place_pairs("forward", self.tensors_by_name(in_data, out_data))
 
     def backward_inplace_option(
         self, out_grad: list[int], in_data: list[int], out_data: list[int], in_grad: list[int]
     ) -> list[tuple[int, int]]:
-        return self._in_place_pairs("backward", self.by_name(in_data, out_data, out_grad, in_grad))
+        return self._in_place_pairs(
+            "backward", self.tensors_by_name(in_data, out_data, out_grad, in_grad)
+        )
 
     def _in_place_pairs(self, direction: str, ids: Mapping[str, int]) -> list[tuple[int, int]]:
         pairs = (pair for kernel in self.kernels_of(direction) for pair in kernel.in_place)
@@ -139,7 +141,7 @@ class KernelProperty(OperatorProperty):  # base of operators declared by kernels
         # random numbers first: GPU kernels read the first resource
         return [ResourceRequest.random] * draws + [ResourceRequest.temp_space] * spaces
 
-    def by_name(
+    def tensors_by_name(
         self,
         in_data: Sequence[_T] = (),
         out_data: Sequence[_T] = (),

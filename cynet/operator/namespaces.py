@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # Reads a module's real ``__dict__``, which has only the functions created so far.
-own_dict: Callable[[ModuleType], dict[str, Any]] = vars(ModuleType)["__dict__"].__get__
+module_dict: Callable[[ModuleType], dict[str, Any]] = vars(ModuleType)["__dict__"].__get__
 _operator_counts: dict[str, int] = {}  # module name -> count of operators at its last listing
 created_names: dict[str, set[str]] = {}  # module name -> names of its functions created so far
 
@@ -25,7 +25,7 @@ class Namespace(ModuleType):  # module of operators, created on access
 
     @property  # a property, unlike in typeshed: Python reads the names here
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
-        own = own_dict(self)
+        own = module_dict(self)
         count = sum(1 for _ in OPERATORS)
         if _operator_counts.get(self.__name__) != count:
             _operator_counts[self.__name__] = count
@@ -35,7 +35,7 @@ class Namespace(ModuleType):  # module of operators, created on access
         return own
 
     def __dir__(self) -> list[str]:  # a module's __dir__ reads its __dict__
-        names: list[str] = own_dict(self)["__dir__"]()
+        names: list[str] = module_dict(self)["__dir__"]()
         return names
 
 
@@ -45,7 +45,7 @@ def public_names(space: dict[str, Any]) -> list[str]:
     return sorted(name for name in shown if not name.startswith("_"))
 
 
-def guarded_names(space: dict[str, Any]) -> list[str]:
+def guard_public_names(space: dict[str, Any]) -> list[str]:
     """Return `public_names` of a package; wrap functions and classes so that errors name them."""
     names = public_names(space)
     for name in names:
@@ -83,12 +83,12 @@ def make_namespace(
             raise NotFoundError(f"module '{module_name}' has no attribute '{name}'")
         function = make(operator, name)
         if not OPERATORS.get(operator).prop.users:
-            own_dict(module)[name] = function
+            module_dict(module)[name] = function
             made.add(name)
         return function
 
     def names() -> list[str]:
         named = (name[len(prefix) :] for name in OPERATORS if name.startswith(prefix))
-        return sorted({*filter(is_shown, named), *own_dict(module)})
+        return sorted({*filter(is_shown, named), *module_dict(module)})
 
     return find_function, names

@@ -20,10 +20,10 @@ def cast_gradients_back(formula: Callable[..., Any]) -> Callable[..., Any]:
     """Cast the gradient of a `Formula` to the data's dtype if the output's was chosen."""
 
     def gradients(p: OutDType, F: Any, g: Any, x: Any, y: Any) -> Any:
-        if p.requested() is None:
+        if p.new_dtype() is None:
             return formula(p, F, g, x, y)
         dtype = x[0].dtype
-        wide = [None if each is None else F.cast(each, dtype=p.requested()) for each in x]
+        wide = [None if each is None else F.cast(each, dtype=p.new_dtype()) for each in x]
         found = formula(p, F, g, wide, y)
         return [lambda: F.cast(found[0](), dtype=dtype), *found[1:]]
 
@@ -39,7 +39,7 @@ class OutDType(OperatorProperty):  # base: a parameter sets the output's dtype
     dtype_parameter = "dtype"  # the parameter's name
     converted = FLOATING  # dtypes of arrays to convert; lengths are not converted
 
-    def requested(self) -> str | None:
+    def new_dtype(self) -> str | None:
         """The requested dtype, or None."""
         dtype: str | None = getattr(self, self.dtype_parameter)
         return dtype
@@ -54,12 +54,12 @@ class OutDType(OperatorProperty):  # base: a parameter sets the output's dtype
         return "float64" if "float64" in (data, out) else "float32"
 
     def infer_type(self, in_types: list[Any], out_types: list[Any]) -> tuple[Sequence[Any], ...]:
-        chosen = self.requested()
+        chosen = self.new_dtype()
         data = in_types[0] or (out_types[0] if chosen is None else None)
         return [data, *in_types[1:]], [chosen or data], []
 
     def _changes_dtype(self, in_types: Sequence[str]) -> bool:
-        return self.requested() not in (None, in_types[0])
+        return self.new_dtype() not in (None, in_types[0])
 
     def _is_converted(self, in_shapes: Sequence[Shape], in_types: Sequence[str]) -> bool:
         return not self._changes_dtype(in_types) and super()._is_converted(in_shapes, in_types)
@@ -67,7 +67,7 @@ class OutDType(OperatorProperty):  # base: a parameter sets the output's dtype
     def operator_on(self, ctx: Context, in_shapes: list[Shape], in_types: list[str]) -> Operator:
         if ctx.device_type == "gpu" and self._changes_dtype(in_types):
             raise ArgumentError(
-                f"operator {self.op_name}: {self.dtype_parameter} {self.requested()} is not data's "
+                f"operator {self.op_name}: {self.dtype_parameter} {self.new_dtype()} is not data's "
                 f"dtype, {in_types[0]}, which its form on {ctx} needs; cast data first"
             )
         return super().operator_on(ctx, in_shapes, in_types)
@@ -77,11 +77,11 @@ class OutDType(OperatorProperty):  # base: a parameter sets the output's dtype
     ) -> Operator:
         if not self._changes_dtype(in_types):
             return self.create_without_cast(ctx, in_shapes, in_types)
-        from .half import with_conversions
+        from .half import convert_around_operator
 
-        kind = self.compute_dtype(in_types[0], self.requested())
+        kind = self.compute_dtype(in_types[0], self.new_dtype())
         operator = self.create_without_cast(ctx, in_shapes, [kind, *in_types[1:]])
-        return with_conversions(operator, self.converted, kind)
+        return convert_around_operator(operator, self.converted, kind)
 
     def create_without_cast(
         self, ctx: Context, in_shapes: list[Shape], in_types: list[str]

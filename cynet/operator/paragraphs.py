@@ -95,12 +95,12 @@ def share_parameters(name: str, text: str | None) -> None:
     for each, module in list(sys.modules.items()):
         # Skips Namespaces of operators, which would create all of their functions.
         if f"{each}.".startswith(f"{name}.") and type(module) is ModuleType:
-            for target, function in _iter_documented(module):
+            for target, function in _iter_documented_objects(module):
                 shared = known if isinstance(target, type) else of_functions
                 _complete_docstring(target, _parameter_names(function), shared)
 
 
-def _iter_documented(module: ModuleType) -> Iterator[tuple[Any, FunctionType]]:
+def _iter_documented_objects(module: ModuleType) -> Iterator[tuple[Any, FunctionType]]:
     """Yield the functions, classes and methods of a module whose docstrings have sections, with the
     function that is called."""
     for value in list(vars(module).values()):

@@ -40,14 +40,14 @@ class ProductDesc(NamedTuple):  # sizes and dtype of c = a b
     level: str = cpu_capability()
 
     @property
-    def work(self) -> int:
+    def multiply_adds(self) -> int:
         """Multiply-adds."""
         return self.m * self.n * self.k
 
 
 def library_cycles(desc: ProductDesc) -> float:
     """Return the estimated cycles of a library."""
-    return LIBRARY_COST * desc.work / LANES[desc.level] + COPY_COST * desc.n * desc.k
+    return LIBRARY_COST * desc.multiply_adds / LANES[desc.level] + COPY_COST * desc.n * desc.k
 
 
 def panels_cycles(desc: ProductDesc) -> float:
@@ -69,7 +69,7 @@ def amx_cycles(desc: ProductDesc) -> float:
 
 
 def _loop_cost(desc: ProductDesc) -> float:
-    return OWN_COST * desc.work / LANES[desc.level]
+    return OWN_COST * desc.multiply_adds / LANES[desc.level]
 
 
 def _is_own_loop_faster(desc: ProductDesc) -> bool:
@@ -77,12 +77,14 @@ def _is_own_loop_faster(desc: ProductDesc) -> bool:
     if desc.level == "baseline":
         return False
     if not desc.weight:
-        large = desc.work >= MIN_COPY_MULTIPLY_ADDS or (desc.b_transposed and not desc.a_transposed)
+        large = desc.multiply_adds >= MIN_COPY_MULTIPLY_ADDS or (
+            desc.b_transposed and not desc.a_transposed
+        )
         # an outer product (sums of one term) goes to BLAS, which reads b as if not transposed
         if not large or min(desc.m, desc.n) < MIN_SIDE or desc.k < 2:
             return False
     short = min(desc.m, desc.n, desc.k) <= MAX_SHORT_SIDE
-    return desc.work <= MIN_LIBRARY_MULTIPLY_ADDS or short or _amx_relative_time(desc) < 1
+    return desc.multiply_adds <= MIN_LIBRARY_MULTIPLY_ADDS or short or _amx_relative_time(desc) < 1
 
 
 def _amx_relative_time(desc: ProductDesc) -> float:
@@ -90,14 +92,14 @@ def _amx_relative_time(desc: ProductDesc) -> float:
     for a while, which slows other code and is counted as well. In ns of one thread: of a product of
     tiles, of splitting, of a block of the result, of a call, of reading a packed b, and of
     multiply-adds of those loops."""
-    if desc.level != "amx" or desc.m < 16 or not desc.work:
+    if desc.level != "amx" or desc.m < 16 or not desc.multiply_adds:
         return NEVER
     rows, columns, chunks = ceil(desc.m / 16), ceil(desc.n / 16), ceil(desc.k / 32)
     blocks = ceil(desc.m / 32) * ceil(desc.n / 32)
     own: float = 43 * rows * columns * chunks + 230 * blocks + 6000
     own += 92 * (rows + (0 if desc.packed else columns)) * chunks
     own += 0.5 * desc.n * desc.k if desc.packed else 0
-    return own * (95 if desc.packed else 120) / desc.work
+    return own * (95 if desc.packed else 120) / desc.multiply_adds
 
 
 def has_own_loop(desc: ProductDesc) -> bool:

@@ -61,7 +61,7 @@ class OpSignature(NamedTuple):  # names of an operator's inputs and parameters
 
 
 @cache
-def describe(entry: OpEntry) -> OpSignature:
+def describe_operator(entry: OpEntry) -> OpSignature:
     """Return the OpSignature of an OpEntry.
 
     The names are those of a property with every parameter at its default. Where parameters add
@@ -98,7 +98,7 @@ def example_of(entry: OpEntry) -> str:
 
 def python_signature(entry: OpEntry, tail: Sequence[str] = ("out", "name")) -> inspect.Signature:
     """Return the ``inspect.Signature`` of the operator's function; all functions take `tail`."""
-    what = describe(entry)
+    what = describe_operator(entry)
     name_only = _PARAMETER.KEYWORD_ONLY
     place = name_only if what.variable else _PARAMETER.POSITIONAL_OR_KEYWORD
     parameters: dict[str, inspect.Parameter] = {}
@@ -123,9 +123,9 @@ def python_signature(entry: OpEntry, tail: Sequence[str] = ("out", "name")) -> i
     return inspect.Signature(list(parameters.values()))
 
 
-def docstring(entry: OpEntry, array: str = "NDArray") -> str:
+def make_docstring(entry: OpEntry, array: str = "NDArray") -> str:
     """Return the operator's documentation; `array` is the word for a tensor (NDArray, Symbol)."""
-    arguments, states, variable, fields = describe(entry)[:4]
+    arguments, states, variable, fields = describe_operator(entry)[:4]
     about = entry.prop.inputs_doc
     needed = set() if variable else set(entry.prop.with_defaults().list_arguments())
     needed -= {"bias"} if "no_bias" in fields else set()
@@ -173,7 +173,7 @@ def _wrap_lines(sentence: str) -> list[str]:
 
 def _documented_type(field: Field) -> str:
     """Return the type of a parameter for a docstring, in Python's words instead of MXNet's."""
-    kind, comma, rest = type_text(field).partition(", ")
+    kind, comma, rest = field_type_text(field).partition(", ")
     return _PYTHON_KINDS.get(kind, kind) + comma + rest
 
 
@@ -197,7 +197,7 @@ def _input_doc(name: str) -> str:
     }.get(name, f"Input `{name}`.")
 
 
-def type_text(field: Field) -> str:
+def field_type_text(field: Field) -> str:
     """Return the type of a parameter and its default, in MXNet's words."""
     choices = getattr(field, "choices", None)
     kind = "{" + ", ".join(map(repr, choices)) + "}" if choices else field.kind
@@ -227,7 +227,7 @@ def bind_positional(
     and those of `tail`. Raises ArgumentTypeError: an input that is no array, or more arguments than
     the operator takes.
     """
-    what = describe(entry)
+    what = describe_operator(entry)
     name = name or entry.name
     if what.variable:
         if len(args) == 1 and isinstance(args[0], (list, tuple)):
@@ -254,7 +254,7 @@ def bind_positional(
 
 def too_many_text(where: str, entry: OpEntry, names: Sequence[str], count: int) -> str:
     """Return the message for `count` positional inputs if the parameters allow only `names`."""
-    strange = [each for each in describe(entry).inputs if each not in names]
+    strange = [each for each in describe_operator(entry).inputs if each not in names]
     without = f"has no input '{strange[0]}' with these parameters: it " if strange else ""
     inputs = ", ".join(names) or "none"
     return f"{where} {without}takes {len(names)} inputs ({inputs}), got {count}"
@@ -276,11 +276,11 @@ def input_error(operator: str, argument: str, value: Any, wanted: str) -> Argume
     elif wanted == "an NDArray" and (isinstance(value, list) or hasattr(value, "__array__")):
         advice = "; mx.nd.array makes an NDArray of it"
     return ArgumentTypeError(
-        f"operator {operator}: {argument} must be {wanted}, got {value_text(value)}{advice}"
+        f"operator {operator}: {argument} must be {wanted}, got {describe_value(value)}{advice}"
     )
 
 
-def value_text(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """Describe, for a message, a value that was given in place of an array or symbol."""
     if isinstance(value, NDArrayBase):
         return f"an NDArray of shape {value.shape}"

@@ -7,14 +7,14 @@ from libcpp.set cimport set as cpp_set
 
 from .. cimport _engine
 from .._engine cimport VarHandle, kInline, kNormal
-from ..engine.inline cimport INLINE_UPDATE_ELEMENTS
+from ..engine.inline cimport MAX_INLINE_UPDATE_ELEMENTS
 from .._ndarray cimport NDArrayBase, RowSet, blob_shape, is_on_host
 from .._core.touched_rows cimport are_rows_known
 from .._typedefs cimport (
     RunContext, dtype_size, kBfloat16, kFloat16, kFloat32, kFloat64, kGPU
 )
 from ..cuda.driver cimport check, launch
-from ..cuda.graphs cimport hold, init_recording, release
+from ..cuda.graphs cimport hold_recording, init_recording, release
 from ..cuda.graphs cimport run as run_recorded
 from ..kernels.parallel cimport parallel_ranges, threads_for
 from ..kernels.update.update cimport (
@@ -89,7 +89,7 @@ cdef int _update_on_host(void* arg, RunContext* run_ctx) except -1 nogil:
         while shares.last < joined.items.size():
             shares.first, shares.last = shares.last, _end_of_update_group(joined, shares.last)
             _apply_norm_rates(task, shares.first, shares.last)
-            shares.parts = threads_for(_estimate_changed(task, shares.first, shares.last))
+            shares.parts = threads_for(_estimate_n_changed(task, shares.first, shares.last))
             parallel_ranges(<int>shares.parts, shares.parts, _update_weight_parts, &shares)
     return 0
 
@@ -128,7 +128,7 @@ cdef void _apply_norm_rates(UpdateTask* task, size_t first, size_t last) noexcep
         task.params[i].lr *= joined.rate(task.params[i], weight, other)
 
 
-cdef inline int64_t _block_count_up_to(const UpdateItem* item) noexcept nogil:
+cdef inline int64_t _block_count_up_to(const UpdateItem* item) noexcept nogil:  # including it
     return item.blocks_before + (item.size + NORM_BLOCK - 1) // NORM_BLOCK
 
 
@@ -158,7 +158,7 @@ cdef void _sum_block_squares(void* arg, int64_t begin, int64_t end) noexcept nog
             item.exact, part.weight if item.master < 0 else part.state[item.master], n)
 
 
-cdef int64_t _estimate_changed(const UpdateTask* task, size_t first, size_t last) noexcept nogil:
+cdef int64_t _estimate_n_changed(const UpdateTask* task, size_t first, size_t last) noexcept nogil:
     """Estimate how many elements the step changes, without rows that have no gradient."""
     cdef const UpdateItem* item
     cdef const RowSet* rows
@@ -321,11 +321,11 @@ cdef int launch_joined_update(void* arg, RunContext* run_ctx, void* numbers) exc
 
 
 cdef void free_task(void* arg) noexcept nogil:
-    _release_recording((<UpdateTask*>arg).joined)
+    _release_fused_update((<UpdateTask*>arg).joined)
     c_free(arg)
 
 
-cdef void _release_recording(FusedUpdate* joined) noexcept nogil:
+cdef void _release_fused_update(FusedUpdate* joined) noexcept nogil:
     if release(&joined.recording, joined.dev_id):
         del joined
 
@@ -351,7 +351,7 @@ cdef class JoinedUpdate(UpdateStep):  # one update of several weights by one ker
     def __dealloc__(self):
         cdef FusedUpdate* joined = self.joined
         with nogil:
-            _release_recording(joined)
+            _release_fused_update(joined)
 
     def __init__(self, str rule, list weights, list grads, list states,
                  bint multi_precision=False, str norm=None, bint copy_is_last=False):
@@ -386,7 +386,7 @@ cdef class JoinedUpdate(UpdateStep):  # one update of several weights by one ker
             if len(own) != known[rule]:
                 raise ArgumentError(f"update rule '{rule}' takes {known[rule]} states for a"
                                     f" weight, got {len(own)}")
-            _check_match(weight, grad, "gradient", weight.blob.dtype)
+            _check_alike(weight, grad, "gradient", weight.blob.dtype)
             if weight.blob.dev_type == kGPU and weight.context != weights[0].context:
                 raise ArgumentError(f"update: weights are on {weights[0].context} and"
                                     f" {weight.context}; update each device's on their own")
@@ -416,14 +416,14 @@ cdef class JoinedUpdate(UpdateStep):  # one update of several weights by one ker
                 item.arrays.state[i] = NULL
             for i, each in enumerate(own):
                 array = _as_ndarray(each, "state")
-                _check_match(weight, array, "state",
+                _check_alike(weight, array, "state",
                              weight.blob.dtype if master is None else kFloat32)
                 item.arrays.state[i] = array.blob.data
                 item.state_width[i] = <int>dtype_size(array.blob.dtype)
                 written.insert(array.chunk.var)
                 arrays_written += 1
             if master is not None:
-                _check_match(weight, master, "float32 copy", kFloat32)
+                _check_alike(weight, master, "float32 copy", kFloat32)
                 item.master, item.exact = len(own), kFloat32
                 item.arrays.state[item.master] = master.blob.data
                 item.state_width[item.master] = <int>dtype_size(kFloat32)
@@ -451,8 +451,8 @@ cdef class JoinedUpdate(UpdateStep):  # one update of several weights by one ker
     cdef int _engine_push_flags(self, const UpdateTask* task) noexcept nogil:
         if self.dev_type == kGPU:
             return kInline  # only launches kernels
-        cdef int64_t changed = _estimate_changed(task, 0, task.joined.items.size())
-        return kInline if changed <= INLINE_UPDATE_ELEMENTS else kNormal
+        cdef int64_t changed = _estimate_n_changed(task, 0, task.joined.items.size())
+        return kInline if changed <= MAX_INLINE_UPDATE_ELEMENTS else kNormal
 
     def is_made_for(self, list weights, list grads, list states):
         """Return whether these are the arrays that the update was created for."""
@@ -504,7 +504,7 @@ cdef class JoinedUpdate(UpdateStep):  # one update of several weights by one ker
         if task == NULL:
             raise OutOfMemoryError("no memory for the arrays of an update")
         task.joined = self.joined
-        hold(&self.joined.recording)
+        hold_recording(&self.joined.recording)
         try:
             for i in range(n):
                 params = &task.params[i]
@@ -536,7 +536,7 @@ cdef void* _find_update_kernel(NDArrayBase weight, str rule, bint master) except
     return <void*><size_t>found.address
 
 
-cdef int _check_match(NDArrayBase weight, NDArrayBase other, str what, int dtype) except -1:
+cdef int _check_alike(NDArrayBase weight, NDArrayBase other, str what, int dtype) except -1:
     if is_on_host(&weight.blob) != is_on_host(&other.blob) or (
             weight.blob.dev_type == kGPU and weight.blob.dev_id != other.blob.dev_id):
         raise ArgumentError(f"update: a weight is on {weight.context}, its {what} on"

@@ -497,7 +497,7 @@ class Optimizer(OptimizerRepr):
         given = check_factors("wd", args_wd_mult)
         self.wd_mult = {**spared, **self._symbol_factors("__wd_mult__"), **given}
 
-    def _symbol_factors(self, key):
+    def _symbol_factors(self, key):  # factors in the symbol's attributes
         if not self.sym_info:
             return {}
         attributes, arguments = self.sym_info
@@ -527,7 +527,7 @@ class Optimizer(OptimizerRepr):
                 maximum = count
         self.num_update = maximum
 
-    def _weight_factor(self, index, table, attribute):
+    def _weight_factor(self, index, table, attribute):  # its lr_mult or wd_mult
         if index in self.param_dict:
             return getattr(self.param_dict[index], attribute)
         if index in table:

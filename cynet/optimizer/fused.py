@@ -147,7 +147,7 @@ class FusedOptimizer(Optimizer):
         if multi_precision and is_narrow(weight.dtype):
             master, state = self._swap_master_and_state(state)
         states = () if state is None else state if isinstance(state, tuple) else (state,)
-        rates, decays, rescale, clip, numbers = self._count_step([index], own)
+        rates, decays, rescale, clip, numbers = self._next_step_settings([index], own)
         values, (rows,) = grad.parts()
         rule = self._update_rule(state)
         step = rates[0], decays[0], rescale, clip, tuple(numbers[0])
@@ -170,9 +170,9 @@ class FusedOptimizer(Optimizer):
                 rule, weights, grads, states, multi_precision, self._norm_rule, self._copy_is_last
             )
             self._joined[key] = joined
-        return joined, self._count_step(indices, own)
+        return joined, self._next_step_settings(indices, own)
 
-    def _count_step(self, indices, own):
+    def _next_step_settings(self, indices, own):
         """Count a step; return its learning rates, weight decays, gradient factor and clipping
         bound, and the rule's parameters."""
         if own and not self._asks_for_lists and len(indices) == 1:

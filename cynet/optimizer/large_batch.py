@@ -217,8 +217,8 @@ class LARS(FusedOptimizer):
         """Return whether the weight has its own factor of the learning rate."""
         return not str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias"))
 
-    def _count_step(self, indices, own):
-        *step, _ = super()._count_step(indices, own)
+    def _next_step_settings(self, indices, own):
+        *step, _ = super()._next_step_settings(indices, own)
         shared = self._corrected_momentum(), self.eta, self.eps
         return *step, [(*shared, self._has_trust_ratio(index)) for index in indices]
 
@@ -315,7 +315,7 @@ class LBSGD(FusedOptimizer):
         return velocity, zeros_like(weight) if self.batch_scale > 1 else None
 
     @property
-    def _norm_rule(self):
+    def _norm_rule(self):  # rule that sets rates by norms
         return "lbsgd" if self.warmup_strategy == "lars" else None
 
     def _can_fuse_updates(self, weights):
@@ -327,7 +327,7 @@ class LBSGD(FusedOptimizer):
     def _rule_params(self, count):
         return (self.momentum,)
 
-    def _count_step(self, indices, own):
+    def _next_step_settings(self, indices, own):
         rates, decays = [], []
         for index in indices:  # as in MXNet, the rate ignores this update
             rates.append(self._get_lr(index))
@@ -355,7 +355,7 @@ class LBSGD(FusedOptimizer):
         if self._can_fuse_updates([weight]):
             super().update(index, weight, grad, state)
             return
-        (lr,), (wd,), *_ = self._count_step([index], False)
+        (lr,), (wd,), *_ = self._next_step_settings([index], False)
         step = self._index_update_count[index]
         velocity, total = state
         updates = self.init_updates + step - self.begin_num_update

@@ -126,7 +126,7 @@ def convert(source: str, target: str, names: Sequence[str] | None = None) -> int
     return len(states)
 
 
-def _state_key(key):
+def _state_key(key):  # checked key of a state
     if isinstance(key, bool) or not isinstance(key, (int, str)):
         raise FormatError(f"states are of parameters by number or name, got {shown(key)}")
     return key

@@ -27,7 +27,7 @@ def check_settings(klass, args, kwargs):
     class has (with the near ones), and of anything but a number where one of cynet's own classes
     takes a number.
     """
-    known, numbers, order = _inspect_constructors(klass)
+    known, numbers, order = _constructor_parameters(klass)
     given = {**dict(zip(order, args)), **kwargs}
     for name, value in given.items():
         if name not in known:
@@ -78,11 +78,11 @@ def warn_of_two_rates(name, rate, scheduler, given=True, schedule_counts=False):
 
 def accepted_setting_names(klass):
     """Return the names of all constructor parameters of an optimizer class."""
-    return _inspect_constructors(klass)[0]
+    return _constructor_parameters(klass)[0]
 
 
 @functools.cache
-def _inspect_constructors(klass):
+def _constructor_parameters(klass):
     """Return (names, names of numeric settings, names by position) of a class's parameters."""
     known, numbers, order = {}, set(), None
     for owner in klass.__mro__:

@@ -204,7 +204,7 @@ def _describe_optimizer(optimizer):
     }
 
 
-def _list_group_tables(optimizer):
+def _list_group_tables(optimizer):  # rates and decays of parameter groups
     found = {}
     for table in _GROUP_TABLES:
         pairs = [[k, v] for k, v in getattr(optimizer, table).items() if isinstance(k, str)]

@@ -96,7 +96,7 @@ class Updater:
         """
         return self.optimizer.joined_update(index, weight, grad, self._weight_states(index, weight))
 
-    def _weight_states(self, index, weight):
+    def _weight_states(self, index, weight):  # creates those that are missing
         states, synced = self.states, self.states_synced
         try:
             if False not in [synced[i] for i in index]:
@@ -194,7 +194,7 @@ class Updater:
             return [self.get_states(dump_optimizer)]
         return self._file_chunks(dump_optimizer, pair)
 
-    def _file_chunks(self, dump_optimizer, pair=None):
+    def _file_chunks(self, dump_optimizer, pair=None):  # parts of a file's content
         return pack_states(self.states, self.optimizer if dump_optimizer else None, pair)
 
     def set_states(self, states: bytes) -> None:

@@ -1,6 +1,6 @@
 """mx.profiler: records a trace for chrome://tracing or Perfetto, and tables of times."""
 
-from ..operator.namespaces import guarded_names as _guarded_names
+from ..operator.namespaces import guard_public_names as _guarded_names
 from .control import *
 from .objects import *
 from . import common_parameters  # imported last: inserts text into docstrings

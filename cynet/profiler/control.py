@@ -109,7 +109,7 @@ def set_config(**kwargs: Any) -> None:
         _settings.continuous_dump = flags.get("continuous_dump", _settings.continuous_dump)
         if any(name in flags for name in ("profile_all", *_PART_FLAGS)):
             every = flags.get("profile_all", False)
-            trace.choose_kinds(*(every or flags.get(name, True) for name in _PART_FLAGS))
+            trace.choose_traced_kinds(*(every or flags.get(name, True) for name in _PART_FLAGS))
 
 
 def _convert_flag(name, value):

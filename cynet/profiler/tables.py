@@ -31,7 +31,7 @@ def sorted_statistics(sort_by, ascending):
             f"profiler.dumps: sort_by must be one of {', '.join(_SORT_KEYS)}, got {shown(sort_by)}"
         )
     times, values = {}, {}
-    for kind, name, _, category, backward, *figures in trace.totals():
+    for kind, name, _, category, backward, *figures in trace.record_totals():
         if kind == trace.kinds["mark"]:
             continue
         kinds = values if kind == trace.kinds["counter"] else times
@@ -47,7 +47,7 @@ def sorted_statistics(sort_by, ascending):
             )
             for category, rows in sorted(group.items())
         }
-        for group in (times, values, _memory_rows())
+        for group in (times, values, _memory_statistics())
     )
 
 
@@ -58,7 +58,7 @@ def _merge_statistics(old, new):
     return [old[0] + new[0], old[1] + new[1], min(old[2], new[2]), max(old[3], new[3])]
 
 
-def _memory_rows():
+def _memory_statistics():
     rows = {}
     for _, _, _, events in trace.records():
         for *_, value, dev_type, dev_id in events:

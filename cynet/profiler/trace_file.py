@@ -30,7 +30,7 @@ def trace_events():
         events.append(_metadata_event("thread_name", _HOST_PROCESS, number, name))
         used = {}
         for row in rows:
-            gpu = _record_gpu_index(row)
+            gpu = _gpu_index_of_record(row)
             if gpu is not None and (gpu, number) not in gpus:
                 gpus.add((gpu, number))
                 events.append(_metadata_event("process_name", gpu + 1, 0, f"gpu({gpu})"))
@@ -47,7 +47,7 @@ def _metadata_event(what, process, thread, name):
     return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": {"name": name}}
 
 
-def _record_gpu_index(row):
+def _gpu_index_of_record(row):
     kind, number = row[8], row[9]
     return number if kind == Context.devstr2type["gpu"] else None
 
@@ -55,7 +55,7 @@ def _record_gpu_index(row):
 def _trace_events_of_record(row, thread, used):
     """Return the trace events of a record; `used` has the last memory use of each device."""
     kind, name, node, category, backward, begin, end, value, dev_type, dev_id = row
-    gpu = _record_gpu_index(row)
+    gpu = _gpu_index_of_record(row)
     event = {
         "name": operator_name(name, backward),
         "cat": category,

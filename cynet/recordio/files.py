@@ -259,10 +259,10 @@ class MXRecordIO:
         content = b"".join(frame_record(bytes(buf)))
         with self._lock:
             self._check_pid()  # checked again: another thread may have closed the file
-            self._write_new_file(0, content)
+            self._write_to_new_file(0, content)
             self._at += len(content)
 
-    def _write_new_file(self, which, content):
+    def _write_to_new_file(self, which, content):
         """Write bytes to one of the new files."""
         new = self._new_files[which]
         done, self._failed = self._failed, True  # Ctrl-C may leave a part of a record
@@ -480,7 +480,7 @@ class MXIndexedRecordIO(MXRecordIO):
         with self._lock:
             at = self.tell()  # raises if another thread has closed the file
             self.write(buf)
-            self._write_new_file(1, f"{text}\t{at}\n".encode())
+            self._write_to_new_file(1, f"{text}\t{at}\n".encode())
             self.idx[key] = at
             self.keys.append(key)
 

@@ -142,7 +142,7 @@ class RecordFile:
     def _damage_error(self, offset, what):
         return FormatError(f"{shown(self.name)}: damaged record at offset {offset}: {what}")
 
-    def _record_parts(self, offset, ahead):
+    def _iterate_parts(self, offset, ahead):
         """Yield (offset of the bytes, byte count, offset behind) of each part of a record."""
         at, first = offset, True
         while True:
@@ -170,7 +170,7 @@ class RecordFile:
         """
         pieces, behind = [], offset
         ahead = 0 if self._large else ahead
-        for at, length, behind in self._record_parts(offset, ahead):  # noqa: B007
+        for at, length, behind in self._iterate_parts(offset, ahead):  # noqa: B007
             self._large = length > _LARGE_RECORD_BYTES
             piece = self._get_bytes(at, length, 0 if self._large else ahead)
             if len(piece) < length:
@@ -235,7 +235,7 @@ class RecordFile:
         while True:
             behind = None
             try:
-                for _, _, behind in self._record_parts(at, 0):  # noqa: B007
+                for _, _, behind in self._iterate_parts(at, 0):  # noqa: B007
                     pass
             except FormatError as error:
                 if skip is None:

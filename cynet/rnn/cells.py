@@ -32,7 +32,7 @@ class _GatedCell(BaseRNNCell):  # base of cells with gates
         """Shape and ``__layout__`` of each state."""
         return [{"shape": (0, self._num_hidden), "__layout__": "NC"}] * self._num_states
 
-    def _gate_products(self, inputs, state, name):
+    def _gate_layers(self, inputs, state, name):
         """Return the dense layers of the input and of the state, for all gates."""
         rows = self._num_hidden * len(self._gate_names)
         i2h = symbol.FullyConnected(inputs, self._iW, self._iB, num_hidden=rows, name=f"{name}i2h")
@@ -71,7 +71,7 @@ class RNNCell(_GatedCell):
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Compute one step: (output, [h])."""
         name = self._next_step_prefix()
-        i2h, h2h = self._gate_products(inputs, states[0], name)
+        i2h, h2h = self._gate_layers(inputs, states[0], name)
         output = self._get_activation(i2h + h2h, self._activation, name=f"{name}out")
         return output, [output]
 
@@ -109,7 +109,7 @@ class LSTMCell(_GatedCell):
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Compute one step: (output, [h, c])."""
         name = self._next_step_prefix()
-        i2h, h2h = self._gate_products(inputs, states[0], name)
+        i2h, h2h = self._gate_layers(inputs, states[0], name)
         i, f, c, o = symbol.SliceChannel(i2h + h2h, num_outputs=4, name=f"{name}slice")
         i = symbol.Activation(i, act_type="sigmoid", name=f"{name}i")
         f = symbol.Activation(f, act_type="sigmoid", name=f"{name}f")
@@ -160,7 +160,7 @@ class GRUCell(_GatedCell):
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Compute one step: (output, [h])."""
         name = self._next_step_prefix()
-        i2h, h2h = self._gate_products(inputs, states[0], f"{name}_")
+        i2h, h2h = self._gate_layers(inputs, states[0], f"{name}_")
         i2h = symbol.SliceChannel(i2h, num_outputs=3, name=f"{name}_i2h_slice")
         h2h = symbol.SliceChannel(h2h, num_outputs=3, name=f"{name}_h2h_slice")
 

@@ -11,7 +11,7 @@ from libc.string cimport memcpy, memset
 
 from .._engine cimport VarHandle, kInline, kNormal, push_sync
 from ..engine.native cimport now_ns
-from ..engine.inline cimport INLINE_SEGMENT_US
+from ..engine.inline cimport MAX_INLINE_SEGMENT_US
 from ..ndarray._tape cimport n_flagged, refuse_write
 from .._ndarray cimport Chunk, NDArrayBase
 from .._typedefs cimport RunContext, dtype_size, kCPU, kGPU
@@ -25,7 +25,7 @@ cdef enum:
     MAX_VALUE_BYTES = 64  # limit of an argument that is not an array
     MAX_FILE_NAME_BYTES = 240  # longer file names are cut in messages
     # A launch on arrays of at most this size runs on the caller's thread, a larger one if it is
-    # expected to take at most INLINE_SEGMENT_US.
+    # expected to take at most MAX_INLINE_SEGMENT_US.
     INLINE_BYTES = 1 << 16  # larger launches run on a worker unless they are quick
 
 cdef union ArgumentValue:  # pointer or bytes of a value
@@ -197,7 +197,7 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
                 task.work = 1 << 40
         task.work = max(task.work, touched // 4)  # one thread may process a whole row
         task.pace = <double*><size_t>_pace_addresses[kernel]
-        quick = task.pace[0] > 0 and task.pace[0] * <double>task.work < 1e3 * INLINE_SEGMENT_US
+        quick = task.pace[0] > 0 and task.pace[0] * <double>task.work < 1e3 * MAX_INLINE_SEGMENT_US
         file, task.line = user_frame()
         value = file.encode(errors="replace")[-(MAX_FILE_NAME_BYTES - 1):]
         memcpy(task.file, <const char*>value, len(value))

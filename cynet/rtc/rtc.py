@@ -57,9 +57,9 @@ class _CudaProgram:  # source compiled per device type
             return _compile_emulated_module(
                 self.text, self.title, self.options, self.exports, self.checked, self.quoted
             )
-        from ..cuda.compiler import device_options
+        from ..cuda.compiler import translate_rtc_options
 
-        options = tuple(device_options(self.options))
+        options = tuple(translate_rtc_options(self.options))
         return _gpu_device(context).module(
             self.text, self.title, options, self.exports, self.quoted
         )

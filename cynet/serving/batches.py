@@ -63,7 +63,7 @@ class BatchRunner:
         self._gathers = False
 
     @property
-    def rows(self) -> int:
+    def waiting_rows(self) -> int:
         """The number of waiting rows."""
         return self._rows
 

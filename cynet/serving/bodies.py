@@ -56,7 +56,7 @@ class Images(NamedTuple):  # how image files become rows
     maximum: int = 1 << 25
 
     @classmethod
-    def to_rows(cls, shape: tuple[int, ...], **settings: Any) -> Images:
+    def for_rows(cls, shape: tuple[int, ...], **settings: Any) -> Images:
         """Create the conversion to rows of this shape, with the channels first or last."""
         if len(shape) != 3 or -1 in shape or not {shape[0], shape[2]} & {1, 3}:
             raise ArgumentError(f"rows of shape {shape} are not images")

@@ -22,7 +22,7 @@ def metrics_text(stats: Iterable[tuple[str, str, dict[str, Any]]]) -> str:
             for suffix, label, value in values(found):
                 lines.append(f"cynet_{name}{suffix}{{{labels}{label}}} {value!r}")
 
-    def single_value(key: str) -> Any:
+    def single_value(key: str) -> Any:  # reads one value of the stats
         return lambda found: [("", "", found[key])]
 
     add_metric("request_seconds", "histogram", "Seconds of answered requests.", _histogram_lines)

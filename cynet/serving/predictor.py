@@ -242,7 +242,7 @@ class Predictor:
         --------
         See `Predictor`.
         """
-        return {**self._counters.read(), "waiting": self._batches.rows}
+        return {**self._counters.read(), "waiting": self._batches.waiting_rows}
 
     def signature(self) -> Signature:
         """Name, dtype and shape of each input and output.

@@ -35,7 +35,7 @@ def media_type(environ: dict[str, Any]) -> str:
 
 def check_json_size(text: bytes, max_body: int, instead: str) -> bytes:
     """Return a JSON text, or refuse one with too many values; `instead` names another format."""
-    count, maximum = count_values(text), max_value_count(max_body)
+    count, maximum = estimate_value_count(text), max_value_count(max_body)
     if count > maximum:
         raise Refused(
             413,
@@ -45,7 +45,7 @@ def check_json_size(text: bytes, max_body: int, instead: str) -> bytes:
     return text
 
 
-def count_values(body: bytes) -> int:
+def estimate_value_count(body: bytes) -> int:
     """Estimate the number of values in a JSON text without parsing it."""
     return body.count(b",") + 2 * (body.count(b"[") + body.count(b"{")) + body.count(b'"')
 

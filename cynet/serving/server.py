@@ -121,7 +121,7 @@ class Server:
             self._asyncore.poll2(1.0, self._map)
         began = time.monotonic()
         self._app.closing = True
-        self._accept_queued()
+        self._accept_queued_connections()
         while self._list_channels() and (spent := time.monotonic() - began) < grace:
             if spent > _IDLE_SECONDS or all(map(_is_busy, self._list_channels())):
                 for each in self._list_channels():
@@ -148,10 +148,10 @@ class Server:
             self._is_closed, self._listening = True, []
             self._asyncore.close_all(self._map, ignore_all=True)
 
-    def _list_channels(self):
+    def _list_channels(self):  # open connections
         return [each for one in self._listening for each in list(one.active_channels.values())]
 
-    def _accept_queued(self):
+    def _accept_queued_connections(self):
         """Accept the connections that the system has queued, then stop listening: later ones are
         refused."""
         for each in self._listening:

@@ -108,7 +108,7 @@ def read_plan(head: bytes, predictor: Predictor) -> RequestPlan:
     return RequestPlan(list(inputs.values()), rest)
 
 
-def finish_request(plan: RequestPlan, rest: memoryview) -> Request:
+def fill_in_tensors(plan: RequestPlan, rest: memoryview) -> Request:
     """Complete a plan to a request; `rest` are the bytes of its binary tensors, in order.
 
     Raises
@@ -123,7 +123,7 @@ def finish_request(plan: RequestPlan, rest: memoryview) -> Request:
                 raise FormatError(
                     f"input '{name}' has {size} bytes, {len(rest)} are left of the body"
                 )
-            array, rest = _decode_bytes(rest[:size], kind).reshape(shape), rest[size:]
+            array, rest = _array_from_bytes(rest[:size], kind).reshape(shape), rest[size:]
         arrays[name] = array
     if rest:
         raise FormatError(f"{len(rest)} bytes are left behind the tensors")
@@ -220,7 +220,7 @@ def _read_input(name, tensor, predictor):
     return RequestInput(name, kind, shape, size, None)
 
 
-def _decode_bytes(data, kind):
+def _array_from_bytes(data, kind):
     if kind == "BOOL":
         return np.frombuffer(data, "u1") != 0  # any byte but 0 is True
     array = np.frombuffer(data, _DTYPES[kind])

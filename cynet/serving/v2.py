@@ -9,7 +9,7 @@ from ..base.errors import FormatError, shown
 from ..libinfo import __version__
 from .bodies import write_json
 from .requests import check_json_size, read_body
-from .tensors import datatype, finish_request, read_plan, read_raw_request, write_answer
+from .tensors import datatype, fill_in_tensors, read_plan, read_raw_request, write_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,7 +118,7 @@ class Protocol:  # handlers of the Open Inference Protocol
             request = read_raw_request(body, model.predictor)
         else:
             head = bytes(body[:length])
-            request = finish_request(self._parse_request(head, model.predictor), body[len(head) :])
+            request = fill_in_tensors(self._parse_request(head, model.predictor), body[len(head) :])
         outputs = model.predictor.predict(
             request.inputs, *_request_timeout(request, model.predictor)
         )
@@ -153,7 +153,7 @@ def _model_state(model):
     return "UNAVAILABLE" if model.predictor.closed else "READY"
 
 
-def _request_timeout(request, predictor):
+def _request_timeout(request, predictor):  # [seconds], or [] for none
     given = [each for each in (request.timeout, predictor.timeout) if each is not None]
     return [min(given)] if given else []
 

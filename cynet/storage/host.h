@@ -42,7 +42,7 @@ static inline void cynet_at_fork(void (*before)(), void (*parent)(), void (*chil
 // Under AddressSanitizer memory is not reused, and access behind the requested bytes is an error.
 #include <sanitizer/asan_interface.h>
 #define CYNET_REUSES_MEMORY 0  // freed blocks go back to the system
-static inline void cynet_poison_unused(void* p, size_t used, size_t capacity) {
+static inline void cynet_poison_unused(void* p, size_t used, size_t capacity) {  // for sanitizers
   ASAN_UNPOISON_MEMORY_REGION(p, used);
   ASAN_POISON_MEMORY_REGION((char*)p + used, capacity - used);
 }

@@ -82,7 +82,7 @@ struct CynetArena {  // allocator of blocks in mapped pages
   // process's other mappings grow from the ends of the address space. Only a hint.
   char* home = nullptr;
 
-  void init(size_t grain_, uint64_t patience_, uint64_t soon_, size_t least_) {
+  void init(size_t grain_, uint64_t patience_, uint64_t soon_, size_t least_) {  // sets its limits
     static std::atomic<unsigned> made{0};
     const uint64_t apart = (uint64_t)1 << 38, at = (16 + made++) * apart;
     if (sizeof(void*) == 8 && at < (uint64_t)1 << 46) home = (char*)(uintptr_t)at;
@@ -103,7 +103,7 @@ struct CynetArena {  // allocator of blocks in mapped pages
   }
 
   // Returns a free block of n bytes (a result of size_class_bytes()) or nullptr. Lock held.
-  void* take_block(size_t n, size_t* got) {
+  void* take_block(size_t n, size_t* got) {  // from the free lists; NULL: none is large enough
     const int index = size_class_index(n), power = index / STEPS;
     int found;
     uint32_t bits = steps[power] & (UINT32_MAX << (index % STEPS));
@@ -184,14 +184,14 @@ struct CynetArena {  // allocator of blocks in mapped pages
   }
 
   // Takes a block back. Lock held.
-  void return_block(void* address) {
+  void return_block(void* address) {  // frees a block
     Block* b = remove_from_table((char*)address);
     used -= b->size;
     free_block(b);
   }
 
   // Returns the number of bytes that were unused for long and should be released. Lock held.
-  size_t excess_bytes(uint64_t clock) {
+  size_t excess_bytes(uint64_t clock) {  // bytes to return to the system
     if (clock < due) return 0;
     const size_t mapped = used + free_bytes, keep = peak;
     peak = used;
@@ -207,7 +207,7 @@ struct CynetArena {  // allocator of blocks in mapped pages
   // Takes at most `bytes` of free memory out of the arena, the largest blocks first; returns a list
   // for unmap_blocks(). Where that would make one hole too many it ends, or, for `all`, blocks give
   // back their pages and stay. Lock held.
-  void* detach_blocks(size_t bytes, bool all) {
+  void* detach_blocks(size_t bytes, bool all) {  // takes free blocks out, for unmap_blocks
     Block* out = nullptr;
     bytes = (bytes + grain - 1) & ~(grain - 1);
     while (powers && bytes >= grain && reserve_block_records()) {
@@ -234,7 +234,7 @@ struct CynetArena {  // allocator of blocks in mapped pages
   }
 
   // Returns the memory of detach_blocks() to the system. Takes and drops the lock.
-  void unmap_blocks(void* list, CynetSpinLock* lock) {
+  void unmap_blocks(void* list, CynetSpinLock* lock) {  // blocks of detach_blocks
     for (Block* b = (Block*)list; b;) {
       Block* next = b->next;
       const bool gone = !b->stays && munmap(b->at, b->size) == 0;
@@ -256,7 +256,7 @@ struct CynetArena {  // allocator of blocks in mapped pages
  private:
   // Reserves at least four records, so that splitting cannot fail, and space in the tables.
   // Returns false and changes nothing if the system has no memory for them.
-  bool reserve_block_records() {
+  bool reserve_block_records() {  // for the next steps; false: no memory
     if (2 * (n_taken + 2) > n_slots && !grow_block_table()) return false;
     for (MappingEnds& side : ends) {
       if (side.n < side.capacity) continue;
@@ -283,7 +283,7 @@ struct CynetArena {  // allocator of blocks in mapped pages
     b->taken = false;
     add_to_free_list(join_free_neighbours(b));
   }
-  Block* take_block_record(char* at, size_t size) {
+  Block* take_block_record(char* at, size_t size) {  // from the spare ones
     Block* b = spare;
     spare = b->next;
     *b = {at, size, nullptr, nullptr, nullptr, nullptr, true, false, {0, 0}};
@@ -345,16 +345,16 @@ struct CynetArena {  // allocator of blocks in mapped pages
     }
     return b;
   }
-  void add_mapping_end(int side, Block* b) {
+  void add_mapping_end(int side, Block* b) {  // lists b as a first or last block
     b->place[side] = (uint32_t)ends[side].n;
     ends[side].list[ends[side].n++] = b;
   }
-  void remove_mapping_end(int side, Block* b) {
+  void remove_mapping_end(int side, Block* b) {  // the opposite of add_mapping_end
     Block* last = ends[side].list[--ends[side].n];
     replace_end(side, last, b->place[side]);
   }
   void replace_end(int side, Block* old, Block* now) { replace_end(side, now, old->place[side]); }
-  void replace_end(int side, Block* now, uint32_t place) {
+  void replace_end(int side, Block* now, uint32_t place) {  // `now` takes that place
     now->place[side] = place;
     ends[side].list[place] = now;
   }
@@ -442,7 +442,7 @@ struct CynetArena {  // allocator of blocks in mapped pages
   }
 
   bool uses_huge_pages() const { return grain >= (size_t)2 << 20; }
-  char* map_pages(char* wish, size_t n) const {
+  char* map_pages(char* wish, size_t n) const {  // at `wish` if it is free
     void* p = mmap(wish, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return p == MAP_FAILED ? nullptr : (char*)p;
   }

@@ -5,7 +5,7 @@ from numbers import Number
 from ..base.errors import ArgumentTypeError, NotImplementedForSymbol
 from ..operator._base import get_operator
 from ..operator.array_methods import BINARY
-from ..operator.signature import value_text
+from ..operator.signature import describe_value
 from .compose import apply_operator
 
 
@@ -15,7 +15,7 @@ class Arithmetic:  # Python operators of Symbol
     __slots__ = ()
     __array_ufunc__ = None  # a NumPy scalar on the left leaves the work to the symbol
 
-    def _apply(self, operator, hint, inputs, **params):
+    def _apply(self, operator, name_hint, inputs, **params):
         """Apply an operator to symbols of a single output."""
         entries = []
         for symbol in inputs:
@@ -25,7 +25,7 @@ class Arithmetic:  # Python operators of Symbol
                     f"single one is required; choose one by indexing"
                 )
             entries.append(symbol.entries[0])
-        node = apply_operator(get_operator(operator), hint, entries, params)
+        node = apply_operator(get_operator(operator), name_hint, entries, params)
         return type(self)([(node, 0)])
 
     def __neg__(self):
@@ -44,14 +44,14 @@ class Arithmetic:  # Python operators of Symbol
 def _raise_operand_error(name, symbol, other):
     raise ArgumentTypeError(
         f"{symbol!r}.{name}: the other operand must be a Symbol or a number, got "
-        f"{value_text(other)}"
+        f"{describe_value(other)}"
     )
 
 
-def _binary_method(name, operator, hint, scalar_operator, scalar_hint):
+def _binary_method(name, operator, name_hint, scalar_operator, scalar_hint):
     def method(self, other):
         if isinstance(other, Arithmetic):
-            return self._apply(operator, hint, [self, other])
+            return self._apply(operator, name_hint, [self, other])
         if isinstance(other, Number):
             return self._apply(scalar_operator, scalar_hint, [self], scalar=other)
         return _raise_operand_error(name, self, other)
@@ -75,7 +75,7 @@ def _reflected_method(name, scalar_operator, scalar_hint):
 for _row in BINARY.values():
     if _row.method:
         _name = f"__{_row.method}__"
-        _method = _binary_method(_name, _row.same, _row.hint, _row.scalar, _row.scalar_hint)
+        _method = _binary_method(_name, _row.same, _row.name_hint, _row.scalar, _row.scalar_hint)
         setattr(Arithmetic, _name, _method)
     if _row.method and not _row.is_comparison:  # Python itself reflects comparisons
         _name = f"__r{_row.method}__"

@@ -125,11 +125,11 @@ def apply_operator(entry, hint, inputs, params, name=None, attr=None):
         for k, v in params.items()
     }
     node = Node(entry, name, attrs, texts, prop)
-    node.inputs = _complete_inputs(node, where, inputs)
+    node.inputs = _add_input_variables(node, where, inputs)
     return node
 
 
-def _complete_inputs(node, where, inputs):
+def _add_input_variables(node, where, inputs):
     """All inputs in order, variables made for the missing ones."""
     names = node.input_names()
     if isinstance(inputs, dict):

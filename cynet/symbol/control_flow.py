@@ -271,7 +271,7 @@ def cond(
             locs[-1].append(place)
     params = dict(zip(("cond_input_locs", "then_input_locs", "else_input_locs"), locs))
     node = _subgraph_node("_cond", entries, graphs, num_outputs=counts[1], **params)
-    return regroup(_node_outputs(node, kinds), forms[1])
+    return regroup(_symbols_of_outputs(node, kinds), forms[1])
 
 
 def to_integer(value):
@@ -286,10 +286,10 @@ def to_integer(value):
 
 def _flatten_symbols(value, what):
     """The Symbols of a nested list, split into single outputs, and its structure."""
-    return flatten(value, Symbol, what, _split_outputs)
+    return flatten(value, Symbol, what, _list_single_outputs)
 
 
-def _split_outputs(symbol):
+def _list_single_outputs(symbol):
     """The outputs of a symbol of several."""
     if len(symbol.entries) > 1:
         return [type(symbol)([entry]) for entry in symbol.entries]
@@ -320,7 +320,7 @@ def _copy_if_outside(symbol, scope, always=False):
     return symbol
 
 
-def _cut_subgraph(heads, scope):
+def _cut_subgraph(heads, scope):  # (inner graph, what its variables stand for)
     heads, stands = cut_subgraph([each.entries[0] for each in heads], scope)
     return Subgraph(heads), stands
 
@@ -338,10 +338,10 @@ def _subgraph_node(operator, entries, graphs, **params):
 
 def _split_loop_results(node, like, count, out_form, state_form):
     """A loop's results: its first `count` outputs, and its states, in their structures."""
-    made = _node_outputs(node, like)
+    made = _symbols_of_outputs(node, like)
     return regroup(made[:count], out_form), regroup(made[count:], state_form)
 
 
-def _node_outputs(node, like):
+def _symbols_of_outputs(node, like):
     kind = next((type(each) for each in like if type(each) is not Symbol), Symbol)
     return [kind([(node, i)]) for i in range(node.num_visible_outputs)]

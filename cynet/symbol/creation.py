@@ -43,11 +43,11 @@ Symbol
 )
 
 
-def _apply(operator, *args, **kwargs):
+def _apply(operator, *args, **kwargs):  # applies an operator by its name
     return function_of(operator, get_operator(operator))(*args, **kwargs)
 
 
-def _dtype(dtype):
+def _dtype(dtype):  # float32 by default
     return "float32" if dtype is None else dtype
 
 
@@ -221,7 +221,7 @@ def _apply_binary(name, left, right, python):
     row = BINARY[name]
     if isinstance(left, Symbol):
         if isinstance(right, Symbol):
-            return _apply_with_hint(row.same, row.hint, left, right)
+            return _apply_with_hint(row.same, row.name_hint, left, right)
         if isinstance(right, Number):
             return _apply_with_hint(row.scalar, row.scalar_hint, left, scalar=right)
     elif isinstance(left, Number):
@@ -235,8 +235,8 @@ def _apply_binary(name, left, right, python):
     )
 
 
-def _apply_with_hint(operator, hint, *args, **kwargs):
-    return function_of(operator, get_operator(operator), hint)(*args, **kwargs)
+def _apply_with_hint(operator, name_hint, *args, **kwargs):  # name_hint: start of an automatic name
+    return function_of(operator, get_operator(operator), name_hint)(*args, **kwargs)
 
 
 @guarded

@@ -8,7 +8,7 @@ from ..base.dtype import name_of, scalar_type
 from ..base.errors import ArgumentError, ArgumentTypeError, listed, shown, warn_user
 from ..base.guard import guarded
 from ..base.np_shape import is_np_shape
-from ..operator.checks.shapes import declared_shape, plain_shape, shape_text
+from ..operator.checks.shapes import declared_shape, message_shape, plain_shape
 from ..operator.property import is_known
 from .node import variable_nodes
 
@@ -58,7 +58,7 @@ class Inference:  # infer_shape, infer_type of Symbol
         if all(is_known(shape) for shapes in found for shape in shapes):
             return tuple([plain_shape(shape) for shape in shapes] for shapes in found)
         rows = [
-            f"\n\t{name}: {shape_text(shape)}"
+            f"\n\t{name}: {message_shape(shape)}"
             for name, shape in zip(self.list_arguments(), found[0])
             if not is_known(shape)
         ]
@@ -93,7 +93,7 @@ class Inference:  # infer_shape, infer_type of Symbol
         [()]
         """
         found = self._inferred_shapes(self._known_shapes(args, kwargs))
-        return tuple([shape_text(shape) for shape in shapes] for shapes in found)
+        return tuple([message_shape(shape) for shape in shapes] for shapes in found)
 
     def infer_type(
         self, /, *args: DTypeLike | None, **kwargs: DTypeLike

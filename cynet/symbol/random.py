@@ -25,7 +25,7 @@ _with_shared_docs = with_docstring(  # decorator that adds shared docs
 )
 
 
-def _apply(operator, /, *args, **kwargs):
+def _apply(operator, /, *args, **kwargs):  # applies an operator by its name
     given = {key: value for key, value in kwargs.items() if value is not None}
     return function_of(operator, get_operator(operator))(*args, **given)
 

@@ -3,7 +3,13 @@
 from ..base.errors import ArgumentTypeError, shown
 from ..operator import namespaces
 from ..operator._base import OPERATORS
-from ..operator.signature import bind_positional, describe, docstring, input_error, python_signature
+from ..operator.signature import (
+    bind_positional,
+    describe_operator,
+    input_error,
+    make_docstring,
+    python_signature,
+)
 from .compose import apply_operator
 
 _functions = {}  # looked-up name -> (OpEntry, function)
@@ -30,14 +36,14 @@ def function_of(name, entry, hint=None):
     return function
 
 
-def _make_function(public, entry, hint):
+def _make_function(public, entry, hint):  # the function of an operator
     from .symbol import Symbol  # imported late: Symbol's methods are made here
 
     def operator_function(*args, name=None, attr=None, out=None, **kwargs):
         if out is not None:
             raise ArgumentTypeError(f"operator {public}: expected no 'out' in the call of a symbol")
 
-        def sole_entry(value, argument):
+        def sole_entry(value, argument):  # entry of a symbol with one output
             if len(value.entries) != 1:
                 raise ArgumentTypeError(
                     f"operator {public}: argument '{argument}' must have a single output, "
@@ -46,7 +52,7 @@ def _make_function(public, entry, hint):
                 )
             return value.entries[0]
 
-        variable, fields, names = describe(entry)[2:5]
+        variable, fields, names = describe_operator(entry)[2:5]
         positional, params = bind_positional(
             entry, args, lambda v: isinstance(v, Symbol), "a Symbol", public, ("name", "attr")
         )
@@ -91,7 +97,7 @@ def _make_function(public, entry, hint):
 
     operator_function.__name__ = operator_function.__qualname__ = public
     operator_function.__module__ = "cynet.symbol"
-    operator_function.__doc__ = docstring(entry, "Symbol")
+    operator_function.__doc__ = make_docstring(entry, "Symbol")
     operator_function.__signature__ = python_signature(entry, ("name", "attr"))
     return operator_function
 

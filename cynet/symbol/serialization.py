@@ -16,7 +16,7 @@ from .subgraph import Subgraph, mutable_inputs
 _MXNET_VERSION = 10901  # the MXNet version whose format is written
 # The MXNet versions since which files list all inputs of operators; hold initializers of variables;
 # mean the last axis by axis -1 of argmax.
-_INPUTS_SINCE, _INITIALIZERS_SINCE, _LAST_AXIS_SINCE = 900, 904, 905  # MXNet versions
+_LISTED_INPUTS_SINCE, _INITIALIZERS_SINCE, _LAST_AXIS_SINCE = 900, 904, 905  # MXNet versions
 _INDEX_OPERATORS = ("argmax", "argmin")  # operators that return indices
 _LINALG_PREFIX = "_linalg_"  # prefix of operators whose outputs may have no axes
 MAX_NESTED_GRAPHS = 64  # limit of nested subgraphs when reading
@@ -45,11 +45,11 @@ def _list_text(items, indent):
     return "[" + space + (", " + space).join(items) + "\n" + " " * indent + "]"
 
 
-def _numbers_text(values, indent):
+def _numbers_text(values, indent):  # JSON list of numbers
     return _list_text([str(value) for value in values], indent)
 
 
-def _entries_text(values, indent):
+def _index_lists_text(values, indent):
     return _list_text(["[" + ", ".join(map(str, value)) + "]" for value in values], indent)
 
 
@@ -110,7 +110,7 @@ def _graph_text(heads, indent, *more):
         if attrs:
             lines.append(f'"attrs": {_dict_text(attrs, indent + 6)}')
         inputs = [(number[id(source)], i, v) for (source, i), v in zip(node.inputs, version)]
-        lines.append(f'"inputs": {_entries_text(inputs, indent + 6)}')
+        lines.append(f'"inputs": {_index_lists_text(inputs, indent + 6)}')
         held = getattr(node.prop, "subgraphs", ())
         if held:
             graphs = f", \n{margin}        ".join(_graph_text(g.heads, indent + 8) for g in held)
@@ -125,7 +125,7 @@ def _graph_text(heads, indent, *more):
         f'"nodes": [\n{between.join(nodes)}\n{margin}  ]',
         f'"arg_nodes": {_numbers_text(arguments, indent + 2)}',
         f'"node_row_ptr": {_numbers_text(rows, indent + 2)}',
-        f'"heads": {_entries_text(ends, indent + 2)}',
+        f'"heads": {_index_lists_text(ends, indent + 2)}',
         *more,
     ]
     return "{\n" + ", \n".join(f"{margin}  {line}" for line in lines) + f"\n{margin}}}"
@@ -242,7 +242,7 @@ def _require_strings(record, key, where):
     return values
 
 
-def _numpy_names():
+def _import_numpy_names():
     """MXNet's names for functions of mx.np, which few files hold and which are slow to import."""
     from ..operator.numpy import named
 
@@ -267,14 +267,14 @@ def _read_node(record, nodes, where, version, depth):
             )
         return Node(None, name, {stored_key(k): v for k, v in {**given, **loose}.items()})
     of_numpy = kind.startswith("_np") or given.get("step") == "None"
-    named = _numpy_names() if of_numpy else None
+    named = _import_numpy_names() if of_numpy else None
     try:
         entry = get_operator(kind) if named is None else named.find_operator(kind)
     except NotFoundError as error:
         raise NotFoundError(f"{where}: {error}") from None
     edges = [] if record.get("inputs") is None else _require_list(record, "inputs", where)
     inputs = [_read_entry(edge, nodes, f"{where}: inputs") for edge in edges]
-    params, attrs, suffixed = _sort_attributes(entry, given, loose, "param" in record)
+    params, attrs, suffixed = _separate_attributes(entry, given, loose, "param" in record)
     if version < _LAST_AXIS_SINCE and entry.name in _INDEX_OPERATORS and params.get("axis") == "-1":
         del params["axis"]  # means all axes in such a file
     try:
@@ -293,12 +293,12 @@ def _read_node(record, nodes, where, version, depth):
         node.prop = prop.changed(no_axes=())
     names = node.input_names()
     known = len(inputs) in (len(names), len(prop.list_arguments()))
-    if not known and (version >= _INPUTS_SINCE or len(inputs) > len(names)):
+    if not known and (version >= _LISTED_INPUTS_SINCE or len(inputs) > len(names)):
         raise FormatError(
             f"{where}: operator {entry.name} takes {len(names)} inputs "
             f"({', '.join(names[:8])}{', ...' * (len(names) > 8)}), got {len(inputs)}"
         )
-    _upgrade_inputs(node, names, version)
+    _add_missing_inputs(node, names, version)
     by_name = dict(zip(names, node.inputs)) if suffixed else {}
     for (key, stored), value in suffixed.items():
         target = by_name.get(key)
@@ -328,7 +328,7 @@ def _read_subgraphs(prop, record, where, version, depth):
         raise FormatError(f"{where}: {error}") from error
 
 
-def _sort_attributes(entry, given, loose, has_param):
+def _separate_attributes(entry, given, loose, has_param):
     """Separate parameters, attributes and attributes meant for an input (``weight_lr_mult``)."""
     params, attrs, suffixed = {}, {}, {}
     fields = entry.prop.fields
@@ -347,7 +347,7 @@ def _sort_attributes(entry, given, loose, has_param):
     return params, attrs, suffixed
 
 
-def _upgrade_inputs(node, names, version):
+def _add_missing_inputs(node, names, version):
     """Make variables for inputs that a file does not list, states included, and give the listed
     ones the initializers that operators define for them."""
     for key in names[len(node.inputs) :]:

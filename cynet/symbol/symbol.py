@@ -9,7 +9,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, BoundsError, shown
 from ..base.files import write_atomically
 from ..base.guard import guarded
 from ..context import current_context
-from ..operator.signature import value_text
+from ..operator.signature import describe_value
 from .arithmetic import Arithmetic
 from .compose import attribute_text, copy_graph, substitute_variables
 from .display import HtmlDisplay
@@ -487,7 +487,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, HtmlDisplay):
 def single_entry(value, where):
     """The entry of a Symbol with one output, or an error that names `where`."""
     if not isinstance(value, Symbol):
-        raise ArgumentTypeError(f"{where} must be a Symbol, got {value_text(value)}")
+        raise ArgumentTypeError(f"{where} must be a Symbol, got {describe_value(value)}")
     if len(value.entries) != 1:
         raise ArgumentError(
             f"{where} must have a single output, but {shown(value)} has {len(value.entries)} "

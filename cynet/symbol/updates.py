@@ -114,7 +114,7 @@ def mp_adamw_update(
     return _apply("_mp_adamw_update", inputs, rescale_grad, out=out, name=name, **params, **kwargs)
 
 
-def _apply(operator, inputs, rescale_grad, **kwargs):
+def _apply(operator, inputs, rescale_grad, **kwargs):  # rescale_grad becomes a Symbol
     if not hasattr(rescale_grad, "list_arguments"):
         rescale_grad = full((1,), rescale_grad, dtype="float32")
     return function_of(operator, OPERATORS.get(operator))(*inputs, rescale_grad, **kwargs)

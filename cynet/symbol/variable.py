@@ -9,7 +9,7 @@ from ..base.dtype import dtype_flag
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
 from ..operator.checks.values import read_shape
-from ..operator.signature import value_text
+from ..operator.signature import describe_value
 from .compose import attribute_text
 from .node import Node
 from .symbol import STORAGE_CODES, Symbol, storage_code
@@ -133,11 +133,13 @@ def Group(symbols: Iterable[Symbol], create_fn: type[Symbol] = Symbol) -> Symbol
     symbols = list(symbols)
     for i, symbol in enumerate(symbols):
         if not isinstance(symbol, Symbol):
-            raise ArgumentTypeError(f"Group: item {i} must be a Symbol, got {value_text(symbol)}")
+            raise ArgumentTypeError(
+                f"Group: item {i} must be a Symbol, got {describe_value(symbol)}"
+            )
     if not symbols:
         raise ArgumentTypeError("Group: expected at least one Symbol, got none")
     if not (isinstance(create_fn, type) and issubclass(create_fn, Symbol)):
         raise ArgumentTypeError(
-            f"Group: create_fn must be Symbol or a subclass of it, got {value_text(create_fn)}"
+            f"Group: create_fn must be Symbol or a subclass of it, got {describe_value(create_fn)}"
         )
     return create_fn([entry for symbol in symbols for entry in symbol.entries])

@@ -1,6 +1,6 @@
 """mx.test_utils: helpers for tests and examples: comparisons, gradient checks, data sets."""
 
-from ..operator.namespaces import guarded_names as _guarded_names
+from ..operator.namespaces import guard_public_names as _guarded_names
 from .arrays import *
 from .check import *
 from .compare import *

@@ -199,9 +199,9 @@ def rand_ndarray(
     'csr'
     """
     if not isinstance(stype, str) or stype != "default":
-        from .sparse import rand_ndarray_of
+        from .sparse import random_sparse_array
 
-        return rand_ndarray_of(
+        return random_sparse_array(
             shape, stype, density, dtype, modifier_func, shuffle_csr_indices, distribution, ctx
         )
     values = np.random.uniform(-1, 1, shape)

@@ -183,7 +183,7 @@ def create_sparse_array_zd(
     )
 
 
-def rand_ndarray_of(shape, stype, density, dtype, modifier, shuffle, distribution, ctx):
+def random_sparse_array(shape, stype, density, dtype, modifier, shuffle, distribution, ctx):
     """Make the sparse array that `rand_ndarray` returns."""
     array, _ = rand_sparse_ndarray(
         shape,

@@ -112,7 +112,7 @@ def pack_image(number, label, path, options):
         return number, None, str(error) if path in str(error) else f"{path}: {error}"
 
 
-def _make_records(entries, options):
+def _pack_records(entries, options):
     """Yield records in the order of a list; processes pack them."""
     if options.num_thread <= 1:
         yield from (pack_image(*entry, options) for entry in entries)
@@ -168,7 +168,7 @@ def write_records(path, options):
     failed = 0
     with MXIndexedRecordIO(f"{name}.idx", f"{name}.rec", "w") as record:
         for number, content, error in _report_progress(
-            _make_records(entries, options), name, len(entries)
+            _pack_records(entries, options), name, len(entries)
         ):
             if error is None:
                 record.write_idx(number, content)

@@ -204,7 +204,7 @@ def application(args: argparse.Namespace) -> Application:
     images = classes = None
     first = list(shapes[args.name].values())
     if len(first) == 1 and len(shape := first[0]) == 3 and -1 not in shape:
-        images = Images.to_rows(
+        images = Images.for_rows(
             shape, scale=args.scale, mean=args.mean, std=args.std, maximum=args.max_pixels
         )
     if args.classes is not None:

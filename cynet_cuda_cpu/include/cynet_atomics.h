@@ -38,7 +38,7 @@ __attribute__((always_inline)) inline T atomic_change(T* p, Change change) {
 
 }  // namespace cynet_emulator
 
-#define CYNET_ATOMIC(T, name, expression)                                          \
+#define CYNET_DEFINE_ATOMIC(T, name, expression)                                   \
   __attribute__((always_inline)) static inline T name(T* p, T v) {                 \
     return cynet_emulator::atomic_change(p, [=](T x) -> T { return expression; }); \
   }
@@ -47,25 +47,25 @@ __attribute__((always_inline)) inline T atomic_change(T* p, Change change) {
 #define CYNET_3_INTEGERS(M) M(int) M(unsigned) M(unsigned long long)  // applies M to types
 #define CYNET_2_INTEGERS(M) M(int) M(unsigned)  // applies M to types
 
-#define CYNET_ATOMIC_ADD(T) CYNET_ATOMIC(T, atomicAdd, x + v)
+#define CYNET_ATOMIC_ADD(T) CYNET_DEFINE_ATOMIC(T, atomicAdd, x + v)
 CYNET_3_INTEGERS(CYNET_ATOMIC_ADD)
 CYNET_ATOMIC_ADD(float)
 CYNET_ATOMIC_ADD(double)
 CYNET_ATOMIC_ADD(__half)
 CYNET_ATOMIC_ADD(__nv_bfloat16)
-#define CYNET_ATOMIC_SUB(T) CYNET_ATOMIC(T, atomicSub, x - v)
+#define CYNET_ATOMIC_SUB(T) CYNET_DEFINE_ATOMIC(T, atomicSub, x - v)
 CYNET_2_INTEGERS(CYNET_ATOMIC_SUB)
-#define CYNET_ATOMIC_EXCH(T) CYNET_ATOMIC(T, atomicExch, ((void)x, v))
+#define CYNET_ATOMIC_EXCH(T) CYNET_DEFINE_ATOMIC(T, atomicExch, ((void)x, v))
 CYNET_3_INTEGERS(CYNET_ATOMIC_EXCH)
 CYNET_ATOMIC_EXCH(float)
-#define CYNET_ATOMIC_MIN_MAX(T)             \
-  CYNET_ATOMIC(T, atomicMin, v < x ? v : x) \
-  CYNET_ATOMIC(T, atomicMax, v > x ? v : x)
+#define CYNET_ATOMIC_MIN_MAX(T)                    \
+  CYNET_DEFINE_ATOMIC(T, atomicMin, v < x ? v : x) \
+  CYNET_DEFINE_ATOMIC(T, atomicMax, v > x ? v : x)
 CYNET_4_INTEGERS(CYNET_ATOMIC_MIN_MAX)
-#define CYNET_ATOMIC_BITS(T)       \
-  CYNET_ATOMIC(T, atomicAnd, x& v) \
-  CYNET_ATOMIC(T, atomicOr, x | v) \
-  CYNET_ATOMIC(T, atomicXor, x ^ v)
+#define CYNET_ATOMIC_BITS(T)              \
+  CYNET_DEFINE_ATOMIC(T, atomicAnd, x& v) \
+  CYNET_DEFINE_ATOMIC(T, atomicOr, x | v) \
+  CYNET_DEFINE_ATOMIC(T, atomicXor, x ^ v)
 CYNET_3_INTEGERS(CYNET_ATOMIC_BITS)
 #define CYNET_ATOMIC_CAS(T)                                                                  \
   __attribute__((always_inline)) static inline T atomicCAS(T* p, T compare, T v) {           \
@@ -73,9 +73,9 @@ CYNET_3_INTEGERS(CYNET_ATOMIC_BITS)
   }
 CYNET_3_INTEGERS(CYNET_ATOMIC_CAS)
 CYNET_ATOMIC_CAS(unsigned short)
-CYNET_ATOMIC(unsigned, atomicInc, x >= v ? 0u : x + 1)
-CYNET_ATOMIC(unsigned, atomicDec, x == 0 || x > v ? v : x - 1)
-#undef CYNET_ATOMIC
+CYNET_DEFINE_ATOMIC(unsigned, atomicInc, x >= v ? 0u : x + 1)
+CYNET_DEFINE_ATOMIC(unsigned, atomicDec, x == 0 || x > v ? v : x - 1)
+#undef CYNET_DEFINE_ATOMIC
 #undef CYNET_4_INTEGERS
 #undef CYNET_3_INTEGERS
 #undef CYNET_2_INTEGERS

@@ -54,7 +54,7 @@ CYNET_UNCHECKED static void report_bad_access(uintptr_t at, size_t size, bool wr
   stop();
 }
 
-CYNET_UNCHECKED static void check(uintptr_t at, size_t size, bool write, void* caller) {
+CYNET_UNCHECKED static void check(uintptr_t at, size_t size, bool write, void* caller) {  // access
   if (!checking) return;
   for (int i = 0; i < range_count; ++i)
     if (at >= ranges[i].begin && at + size <= ranges[i].end) return;
@@ -131,20 +131,20 @@ CYNET_UNCHECKED static void report_bad_index(void* data, void* index) {
 }  // namespace cynet_emulator
 
 extern "C" {
-#define CYNET_ACCESS(name, size, write)                                                     \
+#define CYNET_ASAN_HOOK(name, size, write)                                                  \
   __attribute__((visibility("hidden"))) CYNET_UNCHECKED void __asan_##name##size##_noabort( \
       void* at) {                                                                           \
     cynet_emulator::check(reinterpret_cast<uintptr_t>(at), size, write,                     \
                           __builtin_return_address(0));                                     \
   }
-#define CYNET_ACCESSES(size) CYNET_ACCESS(load, size, false) CYNET_ACCESS(store, size, true)
-CYNET_ACCESSES(1)
-CYNET_ACCESSES(2)
-CYNET_ACCESSES(4)
-CYNET_ACCESSES(8)
-CYNET_ACCESSES(16)
-#undef CYNET_ACCESS
-#undef CYNET_ACCESSES
+#define CYNET_ASAN_HOOKS(size) CYNET_ASAN_HOOK(load, size, false) CYNET_ASAN_HOOK(store, size, true)
+CYNET_ASAN_HOOKS(1)
+CYNET_ASAN_HOOKS(2)
+CYNET_ASAN_HOOKS(4)
+CYNET_ASAN_HOOKS(8)
+CYNET_ASAN_HOOKS(16)
+#undef CYNET_ASAN_HOOK
+#undef CYNET_ASAN_HOOKS
 #define CYNET_HIDDEN __attribute__((visibility("hidden"))) CYNET_UNCHECKED  // for sanitizers
 CYNET_HIDDEN void __asan_loadN_noabort(void* at, long size) {
   cynet_emulator::check(reinterpret_cast<uintptr_t>(at), size, false, __builtin_return_address(0));

@@ -109,7 +109,7 @@ struct SignalStack {  // for the signal handler
 };
 
 // Called on each system thread before it runs blocks.
-static inline void catch_faults() {
+static inline void catch_faults() {  // on this system thread
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, install_fault_handlers);
   static thread_local SignalStack own;

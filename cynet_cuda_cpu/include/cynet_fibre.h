@@ -58,7 +58,7 @@ static inline void leave_fibre(Fibre* from, Context* to) { cynet_switch_stack(&f
 #endif
 
 // The fibre begins with `function`, which never returns, when it is entered next.
-static void begin_fibre(Fibre* fibre, void (*function)()) {
+static void begin_fibre(Fibre* fibre, void (*function)()) {  // prepares it to run `function`
 #ifdef CYNET_UCONTEXT
   getcontext(&fibre->context);
   fibre->context.uc_stack.ss_sp = fibre->stack + kGuardBytes;

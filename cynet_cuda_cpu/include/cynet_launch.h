@@ -63,14 +63,14 @@ struct KernelCaller<K> {  // calls kernel K with unpacked arguments
     set_checking(false);
   }
   template <size_t... I>
-  static void run_unpacked(void** values, std::index_sequence<I...>) {
+  static void run_unpacked(void** values, std::index_sequence<I...>) {  // run() with *values
     run(*static_cast<A*>(values[I])...);
   }
   // Runs a kernel for one thread.
   static void run_thread(void** values) { run_unpacked(values, std::index_sequence_for<A...>()); }
 
   // Runs a kernel for all threads of a block that does not synchronise.
-  static void run_kernel_loop(A... values) {
+  static void run_kernel_loop(A... values) {  // for all threads of a block
     for (unsigned z = 0; z < blockDim.z; ++z)
       for (unsigned y = 0; y < blockDim.y; ++y) {
         threadIdx.y = y, threadIdx.z = z;
@@ -82,7 +82,7 @@ struct KernelCaller<K> {  // calls kernel K with unpacked arguments
       }
   }
   template <size_t... I>
-  static void loop_unpacked(void** values, std::index_sequence<I...>) {
+  static void loop_unpacked(void** values, std::index_sequence<I...>) {  // the loop with *values
     run_kernel_loop(*static_cast<A*>(values[I])...);
   }
   static void run_threads(void** values) { loop_unpacked(values, std::index_sequence_for<A...>()); }
@@ -258,21 +258,21 @@ static bool run_on_copies(const Entry& entry, const Launch& launch) {  // copies
 namespace cynet_emulator {
 // Selects the kernel among overloads of a name: the one that returns void.
 template <typename... A>
-constexpr auto kernel_address(void (*kernel)(A...)) -> void (*)(A...) {
+constexpr auto kernel_address(void (*kernel)(A...)) -> void (*)(A...) {  // the void overload
   return kernel;
 }
 template <bool waits, auto K>
 constexpr Entry make_kernel_entry(const char* name) {
-  using Own = KernelCaller<K>;  // short name
+  using Caller = KernelCaller<K>;  // short name
   if constexpr (waits || CYNET_CHECKED)  // a kernel is compiled in one way only
-    return {name, Own::run_thread, nullptr, Own::count, Own::parameters};
-  else return {name, nullptr, Own::run_threads, Own::count, Own::parameters};
+    return {name, Caller::run_thread, nullptr, Caller::count, Caller::parameters};
+  else return {name, nullptr, Caller::run_threads, Caller::count, Caller::parameters};
 }
 }  // namespace cynet_emulator
 
-// A row of the table; S: whether the kernel synchronises.
-#define CYNET_KERNEL(S, name, ...) \
-  ::cynet_emulator::make_kernel_entry<S, ::cynet_emulator::kernel_address(&__VA_ARGS__)>(name)
+// A row of the table; waits: whether the kernel synchronises.
+#define CYNET_KERNEL_ENTRY(waits, name, ...) \
+  ::cynet_emulator::make_kernel_entry<waits, ::cynet_emulator::kernel_address(&__VA_ARGS__)>(name)
 
 // The check that follows each declaration of shared arrays, given their sizes.
 namespace cynet_emulator {
@@ -281,11 +281,11 @@ constexpr size_t total_bytes(S... sizes) {  // sum of sizes
   return (static_cast<size_t>(0) + ... + sizes);
 }
 }  // namespace cynet_emulator
-#define CYNET_SHARED_ARRAYS(...)                                                  \
+#define CYNET_CHECK_SHARED_BYTES(...)                                             \
   static_assert(::cynet_emulator::total_bytes(__VA_ARGS__) <= CYNET_SHARED_LIMIT, \
                 "more than 48 KiB of static shared memory in a block");
 
-#define CYNET_KERNELS(...)                                                                      \
+#define CYNET_KERNEL_TABLE(...)                                                                 \
   static const ::cynet_emulator::Entry cynet_table[] = {__VA_ARGS__};                           \
   extern "C" __attribute__((visibility("default"))) const ::cynet_emulator::Entry* cynet_entry( \
       int i) {                                                                                  \
@@ -299,7 +299,7 @@ constexpr size_t total_bytes(S... sizes) {  // sum of sizes
 
 namespace cynet_emulator {
 // Runs a launch; returns 0, or the kind of `launch.failure`.
-static int launch_entry(const Entry& entry, const Launch& launch) {
+static int launch_entry(const Entry& entry, const Launch& launch) {  // 0, or a failure's kind
 #if CYNET_CHECKED
   run_on_copies(entry, launch);
 #else

@@ -8,15 +8,15 @@
 static inline float cynet_expf(float x) { return cynet::math::exp(x); }
 static inline float cynet_logf(float x) { return cynet::math::log(x); }
 static inline float cynet_tanhf(float x) { return cynet::math::tanh(x); }
-#define CYNET_EXTREMES(R, A, B, max, min)                                              \
+#define CYNET_DEFINE_MAX_MIN(R, A, B, max, min)                                        \
   static inline R max(A x, B y) { return (x > y) | (y != y) ? static_cast<R>(x) : y; } \
   static inline R min(A x, B y) { return (x < y) | (y != y) ? static_cast<R>(x) : y; }
-CYNET_EXTREMES(float, float, float, cynet_fmaxf, cynet_fminf)
-CYNET_EXTREMES(float, float, float, cynet_fmax, cynet_fmin)
-CYNET_EXTREMES(double, double, double, cynet_fmax, cynet_fmin)
-CYNET_EXTREMES(double, double, float, cynet_fmax, cynet_fmin)
-CYNET_EXTREMES(double, float, double, cynet_fmax, cynet_fmin)
-#undef CYNET_EXTREMES
+CYNET_DEFINE_MAX_MIN(float, float, float, cynet_fmaxf, cynet_fminf)
+CYNET_DEFINE_MAX_MIN(float, float, float, cynet_fmax, cynet_fmin)
+CYNET_DEFINE_MAX_MIN(double, double, double, cynet_fmax, cynet_fmin)
+CYNET_DEFINE_MAX_MIN(double, double, float, cynet_fmax, cynet_fmin)
+CYNET_DEFINE_MAX_MIN(double, float, double, cynet_fmax, cynet_fmin)
+#undef CYNET_DEFINE_MAX_MIN
 // Loops that look for an extreme (reductions.py).
 #pragma omp declare reduction(cynet_fmax : float, double : omp_out = cynet_fmax(omp_out, omp_in)) \
     initializer(omp_priv = NAN)
@@ -82,7 +82,7 @@ static inline double erfinv(double x) { return cynet::math::erfinv(x); }
 static inline float normcdff(float x) { return 0.5f * ::erfcf(-x * 0.70710678f); }
 static inline double normcdf(double x) { return 0.5 * ::erfc(-x * M_SQRT1_2); }
 // The argument whose erfc is x, by one Newton step more where erfinv's is rounded off near 1.
-static inline double erfcinv(double x) {
+static inline double erfcinv(double x) {  // inverse of erfc
   if (!(x < 1e-6)) return cynet::math::erfinv(1.0 - x);
   if (!(x > 0.0)) return x == 0.0 ? INFINITY : NAN;
   double y = ::sqrt(-::log(x * ::sqrt(-::log(x) * M_PI)));
@@ -96,7 +96,7 @@ static inline float erfcinvf(float x) { return static_cast<float>(erfcinv(x)); }
 static inline double normcdfinv(double x) { return -M_SQRT2 * erfcinv(2.0 * x); }
 static inline float normcdfinvf(float x) { return static_cast<float>(normcdfinv(x)); }
 // e^(x^2) erfc(x): by a continued fraction (Abramowitz and Stegun 7.1.14) where erfc is tiny.
-static inline double erfcx(double x) {
+static inline double erfcx(double x) {  // exp(x * x) * erfc(x)
   if (x < 5.0) return ::exp(x * x) * ::erfc(x);
   double tail = 0.0;
   for (int i = 60; i > 0; --i) tail = 0.5 * i / (x + tail);
@@ -149,27 +149,27 @@ static inline double __fma_rn(double a, double b, double c) { return ::fma(a, b,
 
 // ----- conversions: values out of range saturate and NaN becomes 0, as on the device
 template <typename To, typename From>
-static inline To cynet_saturate(From x) {
+static inline To cynet_saturate(From x) {  // limits x to the range of To; NaN becomes 0
   if (x != x) return 0;
   if (x >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
   if (x <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
   return static_cast<To>(x);
 }
-#define CYNET_TO_INTEGER(From, from, To, to)                                                  \
+#define CYNET_INTEGER_CONVERSIONS(From, from, To, to)                                         \
   static inline To __##from##2##to##_rn(From x) { return cynet_saturate<To>(std::rint(x)); }  \
   static inline To __##from##2##to##_rz(From x) { return cynet_saturate<To>(std::trunc(x)); } \
   static inline To __##from##2##to##_ru(From x) { return cynet_saturate<To>(std::ceil(x)); }  \
   static inline To __##from##2##to##_rd(From x) { return cynet_saturate<To>(std::floor(x)); } \
   static inline From __##to##2##from##_rn(To x) { return static_cast<From>(x); }
-CYNET_TO_INTEGER(float, float, int, int)
-CYNET_TO_INTEGER(float, float, unsigned, uint)
-CYNET_TO_INTEGER(float, float, long long, ll)
-CYNET_TO_INTEGER(float, float, unsigned long long, ull)
-CYNET_TO_INTEGER(double, double, int, int)
-CYNET_TO_INTEGER(double, double, unsigned, uint)
-CYNET_TO_INTEGER(double, double, long long, ll)
-CYNET_TO_INTEGER(double, double, unsigned long long, ull)
-#undef CYNET_TO_INTEGER
+CYNET_INTEGER_CONVERSIONS(float, float, int, int)
+CYNET_INTEGER_CONVERSIONS(float, float, unsigned, uint)
+CYNET_INTEGER_CONVERSIONS(float, float, long long, ll)
+CYNET_INTEGER_CONVERSIONS(float, float, unsigned long long, ull)
+CYNET_INTEGER_CONVERSIONS(double, double, int, int)
+CYNET_INTEGER_CONVERSIONS(double, double, unsigned, uint)
+CYNET_INTEGER_CONVERSIONS(double, double, long long, ll)
+CYNET_INTEGER_CONVERSIONS(double, double, unsigned long long, ull)
+#undef CYNET_INTEGER_CONVERSIONS
 static inline float __double2float_rn(double x) { return static_cast<float>(x); }
 
 static inline int __float_as_int(float x) { return cynet::bit_cast<int>(x); }
@@ -178,10 +178,10 @@ static inline float __int_as_float(int x) { return cynet::bit_cast<float>(x); }
 static inline float __uint_as_float(unsigned x) { return cynet::bit_cast<float>(x); }
 static inline long long __double_as_longlong(double x) { return cynet::bit_cast<long long>(x); }
 static inline double __longlong_as_double(long long x) { return cynet::bit_cast<double>(x); }
-static inline int __double2hiint(double x) {
+static inline int __double2hiint(double x) {  // upper 32 bits
   return static_cast<int>(cynet::bit_cast<uint64_t>(x) >> 32);
 }
-static inline int __double2loint(double x) {
+static inline int __double2loint(double x) {  // lower 32 bits
   return static_cast<int>(cynet::bit_cast<uint64_t>(x));
 }
 static inline double __hiloint2double(int high, int low) {
@@ -198,38 +198,38 @@ static inline int __clzll(long long x) {
 }
 static inline int __ffs(int x) { return __builtin_ffs(x); }
 static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
-static inline unsigned __brev(unsigned x) {
+static inline unsigned __brev(unsigned x) {  // reverses the bits
   x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
   x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
   x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
   return __builtin_bswap32(x);
 }
-static inline unsigned long long __brevll(unsigned long long x) {
+static inline unsigned long long __brevll(unsigned long long x) {  // reverses the bits
   return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
          __brev(static_cast<unsigned>(x >> 32));
 }
-static inline int __mulhi(int a, int b) {
+static inline int __mulhi(int a, int b) {  // upper 32 bits of the product
   return static_cast<int>((static_cast<int64_t>(a) * b) >> 32);
 }
-static inline unsigned __umulhi(unsigned a, unsigned b) {
+static inline unsigned __umulhi(unsigned a, unsigned b) {  // upper 32 bits of the product
   return static_cast<unsigned>((static_cast<uint64_t>(a) * b) >> 32);
 }
-static inline long long __mul64hi(long long a, long long b) {
+static inline long long __mul64hi(long long a, long long b) {  // upper 64 bits of the product
   return static_cast<long long>((static_cast<__int128>(a) * b) >> 64);
 }
 static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
   return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64);
 }
-static inline int __mul24(int a, int b) {
+static inline int __mul24(int a, int b) {  // product of 24-bit numbers
   return static_cast<int>(static_cast<int64_t>(a << 8 >> 8) * (b << 8 >> 8));
 }
-static inline unsigned __umul24(unsigned a, unsigned b) {
+static inline unsigned __umul24(unsigned a, unsigned b) {  // product of 24-bit numbers
   return (a & 0xffffffu) * (b & 0xffffffu);
 }
-static inline unsigned __sad(int a, int b, unsigned c) {
+static inline unsigned __sad(int a, int b, unsigned c) {  // |a - b| + c
   return (a > b ? static_cast<unsigned>(a) - b : static_cast<unsigned>(b) - a) + c;
 }
-static inline unsigned __usad(unsigned a, unsigned b, unsigned c) {
+static inline unsigned __usad(unsigned a, unsigned b, unsigned c) {  // |a - b| + c
   return (a > b ? a - b : b - a) + c;
 }
 static inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
@@ -240,7 +240,7 @@ static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shi
   const uint64_t both = static_cast<uint64_t>(high) << 32 | low;
   return static_cast<unsigned>(both >> (shift & 31));
 }
-static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {  // picks four bytes
   const uint64_t both = static_cast<uint64_t>(b) << 32 | a;
   unsigned out = 0;
   for (int i = 0; i < 4; ++i) {
@@ -253,26 +253,26 @@ static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
 }
 
 // ----- min and max of every pair that CUDA has
-#define CYNET_MIN_MAX(R, A, B)                                                            \
+#define CYNET_DEFINE_MIN_MAX(R, A, B)                                                     \
   static inline constexpr R min(A a, B b) {                                               \
     return static_cast<R>(a) < static_cast<R>(b) ? static_cast<R>(a) : static_cast<R>(b); \
   }                                                                                       \
   static inline constexpr R max(A a, B b) {                                               \
     return static_cast<R>(a) < static_cast<R>(b) ? static_cast<R>(b) : static_cast<R>(a); \
   }
-CYNET_MIN_MAX(int, int, int)
-CYNET_MIN_MAX(unsigned, unsigned, unsigned)
-CYNET_MIN_MAX(unsigned, int, unsigned)
-CYNET_MIN_MAX(unsigned, unsigned, int)
-CYNET_MIN_MAX(long, long, long)
-CYNET_MIN_MAX(unsigned long, unsigned long, unsigned long)
-CYNET_MIN_MAX(unsigned long, long, unsigned long)
-CYNET_MIN_MAX(unsigned long, unsigned long, long)
-CYNET_MIN_MAX(long long, long long, long long)
-CYNET_MIN_MAX(unsigned long long, unsigned long long, unsigned long long)
-CYNET_MIN_MAX(unsigned long long, long long, unsigned long long)
-CYNET_MIN_MAX(unsigned long long, unsigned long long, long long)
-#undef CYNET_MIN_MAX
+CYNET_DEFINE_MIN_MAX(int, int, int)
+CYNET_DEFINE_MIN_MAX(unsigned, unsigned, unsigned)
+CYNET_DEFINE_MIN_MAX(unsigned, int, unsigned)
+CYNET_DEFINE_MIN_MAX(unsigned, unsigned, int)
+CYNET_DEFINE_MIN_MAX(long, long, long)
+CYNET_DEFINE_MIN_MAX(unsigned long, unsigned long, unsigned long)
+CYNET_DEFINE_MIN_MAX(unsigned long, long, unsigned long)
+CYNET_DEFINE_MIN_MAX(unsigned long, unsigned long, long)
+CYNET_DEFINE_MIN_MAX(long long, long long, long long)
+CYNET_DEFINE_MIN_MAX(unsigned long long, unsigned long long, unsigned long long)
+CYNET_DEFINE_MIN_MAX(unsigned long long, long long, unsigned long long)
+CYNET_DEFINE_MIN_MAX(unsigned long long, unsigned long long, long long)
+#undef CYNET_DEFINE_MIN_MAX
 // A NaN gives way to a number, as in fminf.
 static inline float min(float a, float b) { return cynet_fminf(a, b); }
 static inline float max(float a, float b) { return cynet_fmaxf(a, b); }
@@ -289,19 +289,19 @@ static inline long long llmax(long long a, long long b) { return a > b ? a : b; 
 
 // ----- memory that only reads, or streams past the caches
 template <typename T>
-static inline T __ldg(const T* p) {
+static inline T __ldg(const T* p) {  // a load through the read-only cache
   return *p;
 }
 template <typename T>
-static inline T __ldcg(const T* p) {
+static inline T __ldcg(const T* p) {  // a load cached in L2 only
   return *p;
 }
 template <typename T>
-static inline T __ldcs(const T* p) {
+static inline T __ldcs(const T* p) {  // a streaming load
   return *p;
 }
 template <typename T>
-static inline void __stcs(T* p, T value) {
+static inline void __stcs(T* p, T value) {  // a streaming store
   *p = value;
 }
 

@@ -86,7 +86,7 @@ struct Block {  // a CUDA block that runs here
 
 static __thread Block* block = nullptr;
 
-static inline void set_thread_index(int t) {
+static inline void set_thread_index(int t) {  // sets threadIdx
   threadIdx.x = t % blockDim.x;
   threadIdx.y = t / blockDim.x % blockDim.y;
   threadIdx.z = t / blockDim.x / blockDim.y;
@@ -147,7 +147,7 @@ enum { kPlain, kCount, kAndAll, kOrAny };
 
 // Makes all threads ready, which have reached the barrier. False for divergence in the checking
 // mode, which it records.
-static bool release_barrier(int self) {
+static bool release_barrier(int self) {  // wakes all threads; false: they diverged
   Block* b = block;
 #if CYNET_CHECKED
   int waits = 0;
@@ -177,7 +177,7 @@ static bool release_barrier(int self) {
   return true;
 }
 
-static int barrier(int line, int kind = kPlain, int predicate = 0) {
+static int barrier(int line, int kind = kPlain, int predicate = 0) {  // __syncthreads and its votes
   Block* b = block;
   set_checking(false);
   if (!b->running) fail(kUnseen, line);
@@ -193,7 +193,7 @@ static int barrier(int line, int kind = kPlain, int predicate = 0) {
 }
 
 // ----- warps
-static uint64_t combine_lanes(const Thread& a, uint64_t x, uint64_t y) {
+static uint64_t combine_lanes(const Thread& a, uint64_t x, uint64_t y) {  // a step of a reduction
   const bool less = a.is_signed ? static_cast<int32_t>(x) < static_cast<int32_t>(y)
                                 : static_cast<uint32_t>(x) < static_cast<uint32_t>(y);
   switch (a.kind) {
@@ -275,7 +275,7 @@ static uint64_t warp_function(int line, unsigned mask, int kind, uint64_t value,
 }
 
 // Thread t has left the kernel: completes warp functions that waited only for it.
-static void leave_warp_functions(int t) {
+static void leave_warp_functions(int t) {  // completes those that wait for thread t
   const int base = t & ~31;
   for (int l = 0; l < 32 && base + l < block->count; ++l) {
     Thread& other = block->threads[base + l];
@@ -286,7 +286,7 @@ static void leave_warp_functions(int t) {
 
 // ----- running a block
 // What every fibre does: the threads that have not begun, one after another.
-static void fibre_main() {
+static void fibre_main() {  // runs threads until none is left
   for (;;) {
     Block* b = block;
     Fibre* self = b->running;
@@ -353,7 +353,7 @@ static Fibre* take_fibre(Block* b) {  // from a cache, or new
 }
 
 // Runs all threads of one block; false after a failure.
-static bool run_block(Block* b) {
+static bool run_block(Block* b) {  // runs all threads; false after a failure
   b->next = b->left = b->waiting = b->first = b->pending = b->yes = 0;
   for (int t = 0; t < b->count; ++t) b->threads[t].state = kNotBegun;
   for (;;) {
@@ -398,7 +398,7 @@ static bool init_block(Block* b, int count, void (*body)(void**), void** argumen
   return b->threads && b->ready;
 }
 
-static void close_block(Block* b) {
+static void close_block(Block* b) {  // frees its memory and fibres
   if (b->failed) {  // fibres of threads that stopped early
     for (int t = 0; t < b->count; ++t) {
       const Thread& each = b->threads[t];
@@ -429,20 +429,20 @@ __attribute__((noreturn)) static void assertion_failed(const char* text, int lin
 }
 
 template <typename T>
-static inline uint64_t to_word(T value) {
+static inline uint64_t to_word(T value) {  // the value's bytes in a 64-bit word
   static_assert(sizeof(T) <= 8, "a warp function moves values of at most 8 bytes");
   uint64_t word = 0;
   memcpy(&word, &value, sizeof(T));
   return word;
 }
 template <typename T>
-static inline T from_word(uint64_t word) {
+static inline T from_word(uint64_t word) {  // the opposite of to_word
   T value;
   memcpy(&value, &word, sizeof(T));
   return value;
 }
 
-static inline int lane_index() {
+static inline int lane_index() {  // of the running thread in its warp
   return static_cast<int>((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) &
                           31);
 }
@@ -473,31 +473,31 @@ static inline T shuffle_xor(int line, unsigned mask, T value, int flip, int widt
   return from_word<T>(warp_function(line, mask, kShuffle, to_word(value), beyond ? own : other));
 }
 
-static inline unsigned ballot(int line, unsigned mask, int predicate) {
+static inline unsigned ballot(int line, unsigned mask, int predicate) {  // __ballot_sync
   return static_cast<unsigned>(warp_function(line, mask, kVote, predicate != 0));
 }
-static inline int any(int line, unsigned mask, int predicate) {
+static inline int any(int line, unsigned mask, int predicate) {  // __any_sync
   return ballot(line, mask, predicate) != 0;
 }
-static inline int all(int line, unsigned mask, int predicate) {
+static inline int all(int line, unsigned mask, int predicate) {  // __all_sync
   return ballot(line, mask, !predicate) == 0;
 }
 template <typename T>
-static inline unsigned match_any(int line, unsigned mask, T value) {
+static inline unsigned match_any(int line, unsigned mask, T value) {  // __match_any_sync
   return static_cast<unsigned>(warp_function(line, mask, kMatch, to_word(value)));
 }
 static inline unsigned reduce(int line, int kind, unsigned mask, unsigned value) {
   return static_cast<unsigned>(warp_function(line, mask, kind, value));
 }
-static inline int reduce(int line, int kind, unsigned mask, int value) {
+static inline int reduce(int line, int kind, unsigned mask, int value) {  // __reduce_*_sync
   return static_cast<int>(warp_function(line, mask, kind, static_cast<uint32_t>(value), 0, true));
 }
-static inline void sync_warp(int line, unsigned mask = kAllLanes) {
+static inline void sync_warp(int line, unsigned mask = kAllLanes) {  // __syncwarp
   warp_function(line, mask, kSyncWarp, 0);
 }
 
 // Lanes of the warp that have not left the kernel.
-static inline unsigned active_mask(int line) {
+static inline unsigned active_mask(int line) {  // __activemask: lanes that call it
   set_checking(false);
   if (!block->running) fail(kUnseen, line);
   const int self = block->running->thread, base = self & ~31;

@@ -2,7 +2,7 @@
 #ifndef CYNET_VECTORS_H
 #define CYNET_VECTORS_H
 
-#define CYNET_VECTOR(T, Name, a2, a4)                                                         \
+#define CYNET_VECTOR_TYPES(T, Name, a2, a4)                                                   \
   struct Name##1 { T x; };                                                                    \
   struct __attribute__((aligned(a2))) Name##2 { T x, y; };                                    \
   struct Name##3 { T x, y, z; };                                                              \
@@ -14,19 +14,19 @@
     return Name##4 {x, y, z, w};                                                              \
   }
 
-CYNET_VECTOR(signed char, char, 2, 4)
-CYNET_VECTOR(unsigned char, uchar, 2, 4)
-CYNET_VECTOR(short, short, 4, 8)
-CYNET_VECTOR(unsigned short, ushort, 4, 8)
-CYNET_VECTOR(int, int, 8, 16)
-CYNET_VECTOR(unsigned int, uint, 8, 16)
-CYNET_VECTOR(long, long, 16, 16)
-CYNET_VECTOR(unsigned long, ulong, 16, 16)
-CYNET_VECTOR(long long, longlong, 16, 16)
-CYNET_VECTOR(unsigned long long, ulonglong, 16, 16)
-CYNET_VECTOR(float, float, 8, 16)
-CYNET_VECTOR(double, double, 16, 16)
-#undef CYNET_VECTOR
+CYNET_VECTOR_TYPES(signed char, char, 2, 4)
+CYNET_VECTOR_TYPES(unsigned char, uchar, 2, 4)
+CYNET_VECTOR_TYPES(short, short, 4, 8)
+CYNET_VECTOR_TYPES(unsigned short, ushort, 4, 8)
+CYNET_VECTOR_TYPES(int, int, 8, 16)
+CYNET_VECTOR_TYPES(unsigned int, uint, 8, 16)
+CYNET_VECTOR_TYPES(long, long, 16, 16)
+CYNET_VECTOR_TYPES(unsigned long, ulong, 16, 16)
+CYNET_VECTOR_TYPES(long long, longlong, 16, 16)
+CYNET_VECTOR_TYPES(unsigned long long, ulonglong, 16, 16)
+CYNET_VECTOR_TYPES(float, float, 8, 16)
+CYNET_VECTOR_TYPES(double, double, 16, 16)
+#undef CYNET_VECTOR_TYPES
 
 struct dim3 {
   unsigned int x, y, z;

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="owners and permissions 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("CYNET_HOME", str(tmp_path / "home"))
-    cache._private_folder.cache_clear()
+    cache._make_private_folder.cache_clear()
     return tmp_path / "home"
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import cynet as mx
 from cynet.cuda import families
-from cynet.cuda.compiler import add_instances, find_nvcc
+from cynet.cuda.compiler import append_exports, find_nvcc
 from cynet.rtc import rtc
 from tests.cuda.ptx import inexact
 from tests.cynet_cuda_cpu import test_functions, test_module
@@ -87,14 +87,14 @@ def main():
         )
         return 0
     sources = {
-        name: add_instances(families.source_text(name), families.kernel_instances(name))
+        name: append_exports(families.source_text(name), families.kernel_instances(name))
         for name in families.cu_sources()
     }
-    sources["test_language"] = add_instances(test_module.LANGUAGE, ["scale<float, 3>"])
-    sources["test_atomics"] = add_instances(test_functions.ATOMICS, test_functions.ATOMIC_EXPORTS)
-    sources["test_warps"] = add_instances(test_module.WARPS, [])
-    sources["test_real"] = add_instances(test_functions.table(test_functions.REAL, "float"), [])
-    sources["test_whole"] = add_instances(test_functions.table(test_functions.WHOLE, "int"), [])
+    sources["test_language"] = append_exports(test_module.LANGUAGE, ["scale<float, 3>"])
+    sources["test_atomics"] = append_exports(test_functions.ATOMICS, test_functions.ATOMIC_EXPORTS)
+    sources["test_warps"] = append_exports(test_module.WARPS, [])
+    sources["test_real"] = append_exports(test_functions.table(test_functions.REAL, "float"), [])
+    sources["test_whole"] = append_exports(test_functions.table(test_functions.WHOLE, "int"), [])
     sources.update({f"example_{name}": text for name, text in example_sources().items()})
     failed = 0
     jobs = [(a, name) for a in args.arch or ARCHITECTURES for name in sources]

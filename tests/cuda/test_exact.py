@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from cynet.cuda import families
-from cynet.cuda.compiler import add_instances, find_nvcc
+from cynet.cuda.compiler import append_exports, find_nvcc
 from tests.cuda.check_nvcc import command, inexact_in
 from tests.cuda.ptx import inexact
 
@@ -45,7 +45,7 @@ def nvcc():
 
 
 def test_random_numbers(tmp_path):
-    text = add_instances(families.source_text("random"), families.kernel_instances("random"))
+    text = append_exports(families.source_text("random"), families.kernel_instances("random"))
     assert inexact_in(nvcc(), "random", text, tmp_path) == []
 
 

@@ -450,7 +450,7 @@ def test_objects_are_named_by_the_headers_that_are_included(fresh_compiler, monk
         compiler._compiler_identity.cache_clear()
         sources = [CudaSource(each, [compiler.KERNELS], ()) for each in (text, shared, computed)]
         flags = compiler._compiler_flags(False)
-        return [compiler._object_path(each.text, flags, each.headers).name for each in sources]
+        return [compiler._cache_path(each.text, flags, each.headers).name for each in sources]
 
     first = names()
     assert len({*first}) == 3

@@ -48,7 +48,7 @@ def texts(requests):
 
 def handed(thread, *whats, in_order=True, **more):
     """Requests that have been handed in and are ready."""
-    made = [Request(what, start=lambda comm: None, **more).with_event() for what in whats]
+    made = [Request(what, start=lambda comm: None, **more).make_waitable() for what in whats]
     for each in made:
         thread.hand_in(each, in_order=in_order)
     thread._read_pipe()
@@ -92,7 +92,7 @@ def test_taking(thread):
 
 
 def test_what_comes_after_a_failure_fails_at_once(thread):
-    thread.hand_in(request := Request("late").with_event())
+    thread.hand_in(request := Request("late").make_waitable())
     thread.failure = PeerError("it is over")
     thread._read_pipe()
     with pytest.raises(PeerError, match="^it is over$"):
@@ -102,7 +102,7 @@ def test_what_comes_after_a_failure_fails_at_once(thread):
 
 def test_a_function_that_never_ran(thread):
     """An earlier one has failed: this rank has, and the others are told why."""
-    thread.hand_in(request := Request("sum of 'w' (3,) float32").with_event())
+    thread.hand_in(request := Request("sum of 'w' (3,) float32").make_waitable())
     thread._read_pipe()
     thread._ready.clear()
     os.write(thread._out, struct.pack("q", -1 - request.number))
@@ -248,9 +248,9 @@ def test_bytes_that_begin_at_once(thread):
 
 
 def test_requests_without_an_operation_are_done(thread):
-    request = Request("barrier").with_event()
+    request = Request("barrier").make_waitable()
     thread.hand_in(request)
-    thread.hand_in(free := Request("free").with_event(), in_order=False)
+    thread.hand_in(free := Request("free").make_waitable(), in_order=False)
     thread._read_pipe()
     thread._begin_requests([free])
     assert thread._base == 0 and not thread._chosen
@@ -617,7 +617,7 @@ def test_marks_of_terms():
     assert other.mark == one.mark ^ hash_text("lr=1; wd=0") and other.terms == "lr=1; wd=0"
     assert other.description == f"lr=1; wd=0\n{one.what}"
     with pytest.raises(KeyError, match="3"):
-        other.with_event().complete(KeyError(3))
+        other.make_waitable().complete(KeyError(3))
         other.wait()
     assert one.starts == [] and Request("x", start=len).starts == [len]
     assert Request("x", start=[len, abs]).starts == [len, abs]

@@ -273,7 +273,7 @@ def networks():
         ),
         mx.Predictor(mx.gluon.nn.Flatten(), shapes=(3, 8, 8), max_batch=4, timeout=5),
     ]
-    images = [None, None, Images.to_rows((3, 8, 8), maximum=100_000)]
+    images = [None, None, Images.for_rows((3, 8, 8), maximum=100_000)]
     return [Application(p, LIMIT, i) for p, i in zip(predictors, images)]
 
 

@@ -146,7 +146,7 @@ def test_damaged_parts_of_ranks(content):
     with pytest.raises(FormatError, match="a.state: the part of a rank is damaged"):
         training_file.read_training_part(whole, "a.state")
     good = training_file.bytes_array(
-        training_file.training_blob({"a": 1}, {"x": mx.nd.ones(2)}, "w")
+        training_file.training_bytes({"a": 1}, {"x": mx.nd.ones(2)}, "w")
     )
     meta, found = training_file.read_training_part(good, "a.state")
     assert meta["a"] == 1 and found["x"].asnumpy().tolist() == [1, 1]

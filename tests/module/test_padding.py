@@ -5,7 +5,7 @@ import pytest
 
 import cynet as mx
 from cynet.metric.base import METRICS
-from cynet.module.batch_axes import output_axes
+from cynet.module.batch_axes import output_batch_axes
 
 ROWS, SIZE, WIDTH, CLASSES = 13, 8, 5, 3
 METRIC_SETTINGS = {
@@ -284,7 +284,7 @@ def test_outputs_without_examples(rows, rng):
 
 def test_axes_of_a_network_for_one_size_alone():
     net = mx.sym.reshape(mx.sym.var("data"), (SIZE, -1))
-    assert output_axes(net, [mx.io.DataDesc("data", (SIZE, 2, 3))], SIZE, 0) == [(0, 0)]
+    assert output_batch_axes(net, [mx.io.DataDesc("data", (SIZE, 2, 3))], SIZE, 0) == [(0, 0)]
 
 
 @pytest.mark.parametrize(("pad", "what"), [(9, "pad=9"), (-1, "pad=-1"), ("x", "'x'")])

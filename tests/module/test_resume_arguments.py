@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.module.resume import _EXCLUDED_SETTINGS, apply_settings, training_settings
+from cynet.module.resume import _EXCLUDED_SETTINGS, apply_changed_settings, training_settings
 from cynet.optimizer.base import OPTIMIZERS
 from cynet.optimizer.settings import accepted_setting_names
 
@@ -82,16 +82,16 @@ def test_every_argument_of_every_optimizer(name, argument):
     value = 0.123 if argument == "learning_rate" else other(defaults(klass)[argument], argument)
     begun, wanted = klass(), klass(**{argument: value})
     old, now = training_settings(begun, None), training_settings(wanted, None)
-    assert apply_settings("a.training", old, klass(), old, begun) == []
+    assert apply_changed_settings("a.training", old, klass(), old, begun) == []
     if argument == "learning_rate":
         kept = klass()
-        assert apply_settings("a.training", old, kept, now, wanted) == [
+        assert apply_changed_settings("a.training", old, kept, now, wanted) == [
             f"learning_rate 0.123 instead of {begun.learning_rate}"
         ]
         assert kept.learning_rate == 0.123
         return
     with pytest.raises(mx.MXNetError, match="one, or begin a training of another name") as told:
-        apply_settings("a.training", old, klass(), now, wanted)
+        apply_changed_settings("a.training", old, klass(), now, wanted)
     assert f"a.training: the file was begun with {klass.__name__}'s {argument}" in str(told.value)
     values = old["settings"][argument], now["settings"][argument]
     assert all(repr(each) in str(told.value) for each in values) and values[0] != values[1]

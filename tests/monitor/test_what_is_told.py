@@ -273,11 +273,11 @@ def test_those_who_report_are_told(monkeypatch):
     monkeypatch.setattr(nans, "_reporters", [])
     monkeypatch.setattr(nans, "_layer_getter", [lambda: ""])
     told = []
-    nans.add_reporter(told.append, lambda: "net.layer (Dense)")
+    nans.add_listener(told.append, lambda: "net.layer (Dense)")
     assert told == [False]
     with mx.debug_nans():
         assert told == [False, True]
-        nans.add_reporter(told.append, lambda: "net.layer (Dense)")
+        nans.add_listener(told.append, lambda: "net.layer (Dense)")
         assert told == [False, True, True]
         text = "operator _copy gave NaN in 1 of 2 elements in layer net.layer .Dense., called at"
         with pytest.raises(mx.mon.AnomalyError, match=text):

@@ -204,7 +204,7 @@ def test_positions_reach_the_parameters():
     tried = 0
     for name in COMMON:
         prop = OPERATORS.get(name).prop
-        what = mx.operator.signature.describe(OPERATORS.get(name))
+        what = mx.operator.signature.describe_operator(OPERATORS.get(name))
         if what.variable or name in ARGUMENTS:
             continue
         face = mx.sym._internal if name.startswith("_") else mx.sym

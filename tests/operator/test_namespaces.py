@@ -71,10 +71,10 @@ def test_names_in_dicts(path, name):
 def test_importing_makes_none():
     code = """
 import cynet as mx
-from cynet.operator.namespaces import own_dict
-assert "relu" not in own_dict(mx.nd) and "Convolution" not in own_dict(mx.sym)
+from cynet.operator.namespaces import module_dict
+assert "relu" not in module_dict(mx.nd) and "Convolution" not in module_dict(mx.sym)
 mx.nd.relu(mx.nd.ones(2)), dir(mx.nd)
-assert "relu" in own_dict(mx.nd) and "sigmoid" not in own_dict(mx.nd)
+assert "relu" in module_dict(mx.nd) and "sigmoid" not in module_dict(mx.nd)
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 

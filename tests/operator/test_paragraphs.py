@@ -10,7 +10,7 @@ import pytest
 
 from cynet.operator.paragraphs import (
     _ENTRIES,
-    _iter_documented,
+    _iter_documented_objects,
     _parse_entries,
     share_parameters,
     with_paragraphs,
@@ -116,7 +116,7 @@ def test_what_is_common_is_shown_twice_at_least(path):
         inspect.getdoc(target) or ""
         for module in loaded
         if type(module) is ModuleType
-        for target, _ in _iter_documented(module)
+        for target, _ in _iter_documented_objects(module)
     ]
     text = importlib.import_module(f"{package}.{path.stem}").__doc__
     for name, entry in _parse_entries(_ENTRIES.search(text)).items():

@@ -122,10 +122,10 @@ def test_a_fit_sums_to_its_time(tmp_path):
 
 def test_nothing_is_recorded_while_it_is_off():
     mx.nd.sqrt(mx.nd.ones(3)).wait_to_read()
-    assert not trace.totals() and not p.is_running()
+    assert not trace.record_totals() and not p.is_running()
     with mx.autograd.record():
         mx.nd.sqrt(mx.nd.ones(3)).wait_to_read()
-    assert not trace.totals()
+    assert not trace.record_totals()
 
 
 def test_imperative_calls_and_gradients(tmp_path):
@@ -200,10 +200,10 @@ def test_custom_operators_and_functions_of_the_engine():
     )
     engine.wait_for_var(variable)
     p.set_state("stop")
-    rows = {(row[1], row[2]): row for row in trace.totals()}
+    rows = {(row[1], row[2]): row for row in trace.record_totals()}
     assert rows["Custom", "twice"]
     assert rows["nap", None][6] >= 10e6
-    assert {row[4] for row in trace.totals() if row[2] == "twice"} == {False, True}
+    assert {row[4] for row in trace.record_totals() if row[2] == "twice"} == {False, True}
 
 
 def test_workers_have_names(tmp_path):
@@ -365,9 +365,9 @@ def test_a_child_records_nothing():
         child = os.fork()
         if child == 0:
             mx.nd.sqrt(mx.nd.ones(3)).wait_to_read()
-            os._exit(7 if mx.profiler.is_running() or trace.totals() else 0)
+            os._exit(7 if mx.profiler.is_running() or trace.record_totals() else 0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        assert mx.profiler.is_running() and trace.totals()
+        assert mx.profiler.is_running() and trace.record_totals()
         """
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=120)
 

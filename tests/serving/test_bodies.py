@@ -16,7 +16,7 @@ import cynet as mx
 from cynet.serving import Application
 from cynet.serving.bodies import Images, read_json, read_npy, write_npy
 from cynet.serving.image_size import read_image_size
-from cynet.serving.requests import count_values, max_value_count
+from cynet.serving.requests import estimate_value_count, max_value_count
 from tests.serving.asking import ask, npy
 
 LIMIT = 1 << 20
@@ -33,7 +33,7 @@ def app():
 def image_app():
     pytest.importorskip("cv2")
     predictor = mx.Predictor(mx.gluon.nn.Flatten(), shapes=(3, 4, 6), max_batch=2)
-    return Application(predictor, images=Images.to_rows((3, 4, 6), maximum=10_000), max_body=LIMIT)
+    return Application(predictor, images=Images.for_rows((3, 4, 6), maximum=10_000), max_body=LIMIT)
 
 
 def with_header(text, data=b"", version=1):
@@ -215,7 +215,7 @@ def test_the_most_values(app):
     most = max_value_count(LIMIT)
     assert most == max_value_count(0) == 1 << 17 and max_value_count(16 << 20) == 2 << 20
     body = b"[[1,2,3]" + b",[1,2,3]" * (most // 5 - 1) + b"]"
-    assert most - 5 <= count_values(body) <= most and len(body) < LIMIT
+    assert most - 5 <= estimate_value_count(body) <= most and len(body) < LIMIT
     assert ask(app, "POST", "/predict", body)[0] == 200
     status, _, answer = ask(app, "POST", "/predict", body[:-1] + b",[1,2,3]]")
     assert status == 413 and f"at most {most} are taken" in json.loads(answer)["error"]

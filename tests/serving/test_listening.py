@@ -258,7 +258,7 @@ def test_connections_that_wait_to_be_accepted(waitress, monkeypatch):
 
         monkeypatch.setattr(file, "_is_readable", waits)
         waitress.found[0].calls.clear()
-        server._accept_queued()
+        server._accept_queued_connections()
         accepted = min(count, 4)  # no more than the system holds
         assert waitress.found[0].calls == ["accept"] * accepted + ["deaf", "close"]
 

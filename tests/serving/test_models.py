@@ -217,7 +217,7 @@ NO_REQUEST = {
 
 def request_of(value, rest=b""):
     """The request of a JSON value and the bytes behind it."""
-    return tensors.finish_request(
+    return tensors.fill_in_tensors(
         tensors.read_plan(json.dumps(value).encode(), Asked()), memoryview(rest)
     )
 

@@ -18,7 +18,7 @@ from cynet.serving.bodies import (
     write_json,
     write_npy,
 )
-from cynet.serving.requests import count_values, max_value_count
+from cynet.serving.requests import estimate_value_count, max_value_count
 from tests.serving.asking import ask, npy
 
 ROW = b"[[1, 2, 3]]"
@@ -189,7 +189,7 @@ def test_the_length_that_is_said(app):
     ],
 )
 def test_values_that_a_body_has(body, count):
-    assert count_values(body) == count
+    assert estimate_value_count(body) == count
 
 
 def test_the_most_values_of_a_body():
@@ -198,7 +198,7 @@ def test_the_most_values_of_a_body():
     assert max_value_count((1 << 20) + 8) == (1 << 17) + 1
     app = Application(mx.Predictor(mx.gluon.nn.Flatten(), shapes=(-1,), warm_up=False), 1 << 20)
     most = b"[[" + b"1," * ((1 << 17) - 4) + b"1]]"
-    assert count_values(most) == 1 << 17 and reply(app, body=most)[0] == 200
+    assert estimate_value_count(most) == 1 << 17 and reply(app, body=most)[0] == 200
     text = f"a JSON body of some {(1 << 17) + 1} values, at most {1 << 17} are taken; an .npy file"
     assert reply(app, body=b"[[1," + most[2:]) == refused(413, f"{text} may have more")
 
@@ -347,9 +347,9 @@ def pixels_of(rng, height, width, channels):
     ],
 )
 def test_rows_that_are_images(shape, size, first, color):
-    made = Images.to_rows(shape, scale=2.0, mean=1, std=3, maximum=7)
+    made = Images.for_rows(shape, scale=2.0, mean=1, std=3, maximum=7)
     assert made == Images(size, first, color, 2.0, 1, 3, 7)
-    assert Images.to_rows(shape) == Images(size, first, color, 1 / 255, 0.0, 1.0, 1 << 25)
+    assert Images.for_rows(shape) == Images(size, first, color, 1 / 255, 0.0, 1.0, 1 << 25)
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_rows_that_are_images(shape, size, first, color):
 )
 def test_rows_that_are_no_images(shape):
     with pytest.raises(mx.errors.ArgumentError, match=r"rows of shape \(.*\) are not images"):
-        Images.to_rows(shape)
+        Images.for_rows(shape)
 
 
 @pytest.mark.parametrize("shape", [(3, 4, 6), (1, 4, 6), (4, 6, 3), (4, 6, 1), (3, 6, 4)])
@@ -368,7 +368,7 @@ def test_images_as_rows(shape, given, rng):
     cv2 = pytest.importorskip("cv2")
     pixels = pixels_of(rng, 6, 6, given)
     body = cv2.imencode(".png", pixels)[1].tobytes()
-    images = Images.to_rows(shape, scale=0.5, mean=3.0, std=2.0)
+    images = Images.for_rows(shape, scale=0.5, mean=3.0, std=2.0)
     flag = cv2.IMREAD_COLOR if images.color else cv2.IMREAD_GRAYSCALE
     wanted = cv2.imdecode(np.frombuffer(body, "uint8"), flag)
     wanted = wanted[:, :, ::-1] if images.color else wanted[:, :, None]
@@ -384,22 +384,22 @@ def test_images_as_rows(shape, given, rng):
 def test_images_of_another_size_are_scaled(rng):
     cv2 = pytest.importorskip("cv2")
     body = cv2.imencode(".png", np.full((12, 20, 3), 90, "uint8"))[1].tobytes()
-    row = Images.to_rows((3, 4, 6), scale=1.0).read(body)
+    row = Images.for_rows((3, 4, 6), scale=1.0).read(body)
     assert row.shape == (1, 3, 4, 6) and (row == 90).all()
 
 
 def test_the_most_pixels():
     cv2 = pytest.importorskip("cv2")
     body = cv2.imencode(".png", np.zeros((4, 6, 3), "uint8"))[1].tobytes()
-    assert Images.to_rows((3, 2, 2), maximum=24).read(body).shape == (1, 3, 2, 2)
+    assert Images.for_rows((3, 2, 2), maximum=24).read(body).shape == (1, 3, 2, 2)
     with pytest.raises(mx.errors.FormatError, match="6 x 4 pixels, expected 1 to 23"):
-        Images.to_rows((3, 2, 2), maximum=23).read(body)
+        Images.for_rows((3, 2, 2), maximum=23).read(body)
 
 
 def test_images_over_http(rng):
     cv2 = pytest.importorskip("cv2")
     predictor = mx.Predictor(mx.gluon.nn.Flatten(), shapes=(1, 1, 2), warm_up=False)
-    app = Application(predictor, images=Images.to_rows((1, 1, 2), scale=1.0))
+    app = Application(predictor, images=Images.for_rows((1, 1, 2), scale=1.0))
     body = cv2.imencode(".png", np.uint8([[7, 9], [7, 9]]))[1].tobytes()
     for kind in ("image/png", "IMAGE/anything; x"):
         assert reply(app, body=body, kind=kind) == found([[7.0, 9.0]])

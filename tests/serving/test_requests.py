@@ -296,7 +296,7 @@ def test_one_that_is_alone_runs_at_once():
     job = RowsJob([], 3, "k")
     assert batches.run_job(job, None) == 3
     assert job.done and not job.leads and job.wake is None
-    assert (batches.rows, batches._running, batches._queue) == (0, 0, [])
+    assert (batches.waiting_rows, batches._running, batches._queue) == (0, 0, [])
     read = batches._counters.read()
     assert (read["batches"], read["rows_per_batch"]) == (1, 3.0)
 
@@ -460,7 +460,7 @@ def test_the_most_that_may_wait(waits, rows, refused):
     if refused:
         with pytest.raises(BusyError, match=f"^{waits} rows wait, and at most 8 may$"):
             batches.run_job(job, 0.01)
-        assert batches.rows == waits
+        assert batches.waiting_rows == waits
     else:
         with pytest.raises(WaitedError, match=f"no turn within 0.01 s, {waits} rows wait"):
             batches.run_job(job, 0.01)
@@ -482,7 +482,7 @@ def test_another_process_begins_anew(monkeypatch):
     batches._queue, batches._rows, batches._running = [RowsJob([], 1, "a")], 1, 1
     monkeypatch.setattr(file.os, "getpid", lambda: -1)
     assert batches.run_job(RowsJob([], 2, "a"), 0.01) == 2
-    assert (batches.rows, batches._running, batches._pid) == (0, 0, -1)
+    assert (batches.waiting_rows, batches._running, batches._pid) == (0, 0, -1)
 
 
 # --- counters -------------------------------------------------------------------------------------

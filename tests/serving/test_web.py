@@ -157,7 +157,7 @@ def test_images_become_rows_and_classes_have_names(first, rng):
     shape = (3, 4, 6) if first else (4, 6, 3)
     net = mx.gluon.nn.Flatten()
     mean, std = [0.1, 0.2, 0.3], [0.5, 0.5, 0.25]
-    images = Images.to_rows(shape, mean=mean, std=std)
+    images = Images.for_rows(shape, mean=mean, std=std)
     names = [f"class {i}" for i in range(72)]
     predictor = mx.Predictor(net, shapes=shape, max_batch=2)
     app = Application(predictor, images=images, classes=names, top=2)

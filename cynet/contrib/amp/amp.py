@@ -59,7 +59,7 @@ def init(
     """
     global _amp_initialized
 
-    def convert(symbol, inputs):
+    def convert(symbol, inputs):  # inserts casts
         return convert_graph(
             symbol, inputs, target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops
         )

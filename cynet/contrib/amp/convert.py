@@ -246,7 +246,7 @@ def convert_model(
     arguments = dict(arg_params)
     if cast_optional_params:
         low = lists.check_dtype(target_dtype)
-        for name in _names_only_cast_to(low, new) & arguments.keys():
+        for name in _names_of_variables_cast_to(low, new) & arguments.keys():
             arguments[name] = arguments[name].astype(low)
     return new, arguments, dict(aux_params)
 
@@ -297,7 +297,7 @@ def convert_bucketing_module(
         )
     rules = target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names
 
-    def generate(key):
+    def generate(key):  # the converted symbol of a bucket
         symbol, *names = bucketing_mod._generate_symbol(key)
         return convert_symbol(symbol, *rules), *names
 
@@ -311,7 +311,7 @@ def convert_bucketing_module(
     )
 
 
-def _names_only_cast_to(dtype, symbol):
+def _names_of_variables_cast_to(dtype, symbol):
     """Return the names of variables whose only readers are casts to `dtype`."""
     readers = {}
     for node in topological_order(symbol.entries):

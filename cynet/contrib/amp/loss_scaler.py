@@ -86,7 +86,7 @@ class LossScaler:
             self.loss_scale = min(self.MOST, self.loss_scale * self._factor)
 
 
-_with_example_network = with_paragraphs(
+_add_example_network_docs = with_paragraphs(
     network=""">>> mx.contrib.amp.init()
 >>> net = mx.gluon.nn.Dense(1, in_units=2)
 >>> net.initialize(mx.init.Constant(0.1))
@@ -104,7 +104,7 @@ _with_example_network = with_paragraphs(
 )
 
 
-@_with_example_network
+@_add_example_network_docs
 def init_trainer(optimizer_or_trainer: Trainer) -> None:
     """Make a Trainer skip steps whose gradients overflow, and give it a loss scale.
 
@@ -149,7 +149,7 @@ def _loss_scaler_of(trainer, what):
 
 
 @contextlib.contextmanager
-@_with_example_network
+@_add_example_network_docs
 def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Iterator[Any]:
     """Multiply a loss, or a list of losses, by the scale; the Trainer divides the gradients by it.
 
@@ -185,7 +185,7 @@ def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Iterator[Any]:
         yield loss * scale
 
 
-@_with_example_network
+@_add_example_network_docs
 def unscale(optimizer_or_trainer: Trainer) -> None:
     """Divide the gradients by the scale now, for example to clip them before the step.
 

@@ -1,6 +1,6 @@
 """mx.contrib.quantization: int8 networks for prediction on CPUs."""
 
-from ...operator.namespaces import guarded_names as _guarded_names
+from ...operator.namespaces import guard_public_names as _guarded_names
 from .aware import *
 from .calibration import *
 from .calibration import LayerHistogramCollector as _LayerHistogramCollector

@@ -104,7 +104,7 @@ class Quantizer:  # rewrites a float graph with int8 layers
         variables = self.variables[weight_key]
         data, low, high = self._quantized_entry(node.inputs[0])
         inputs = [data, *variables, low, high]
-        params = prop.int8_form.copied_params(node)
+        params = prop.int8_form.params_to_copy(node)
         for key, limit in zip(("a_min", "a_max"), layer.bounds):
             if limit is not None:
                 params[key] = limit
@@ -133,7 +133,7 @@ class Quantizer:  # rewrites a float graph with int8 layers
         if self._has_quantized_output(node):
             prop = int8_class(node.op.prop)
             triples = [self._quantized_entry(each) for each in node.inputs]
-            params = prop.int8_form.copied_params(node)
+            params = prop.int8_form.params_to_copy(node)
             if isinstance(node.prop, ConcatProperty):
                 params = {"num_args": len(triples), "dim": node.prop.dim}
             given = [each[0] for each in triples] + [end for each in triples for end in each[1:]]
@@ -181,7 +181,7 @@ def apply_calibration(heads, limits, dtype="auto"):
                 wanted[id(source)] = _ordered_limits(limits[node.attrs[CALIBRATION_ATTRIBUTE]])
     new, triples, floats = {}, {}, {}
 
-    def new_entry(old):
+    def new_entry(old):  # the entry that replaces `old`
         node, index = old
         if id(node) in triples:  # this node reads a layer's integers as floats or as 8-bit data
             if _is_quantize_node(node):
@@ -213,7 +213,7 @@ def apply_calibration(heads, limits, dtype="auto"):
     return [new_entry(each) for each in heads]
 
 
-def _rebuild_node(node, params, entry):
+def _rebuild_node(node, params, entry):  # with other parameters and inputs
     inputs = [entry(each) for each in node.inputs]
     prop = node.prop if params == node.params else node.op.prop(**params)
     return Node(node.op, node.name, dict(node.attrs), params, prop, inputs)

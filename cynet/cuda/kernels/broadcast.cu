@@ -12,7 +12,7 @@ struct Offsets {  // positions of one element in both operands and the gradient
   Index a, b, g;
 };
 
-__device__ inline Offsets offsets_of(const IndexSpace& s, Index i) {
+__device__ inline Offsets offsets_of(const IndexSpace& s, Index i) {  // of i in a, b, g
   Offsets at = {0, 0, 0};
 #pragma unroll 1
   for (int k = s.ndim - 1; k >= 0; --k) {

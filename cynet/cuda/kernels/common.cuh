@@ -16,10 +16,10 @@ typedef long long Index;
 #define CYNET_FOR_FROM(i, first, n)                                                            \
   for (Index i = (first) + static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < (n); \
        i += static_cast<Index>(gridDim.x) * blockDim.x)
-#define CYNET_FOR(i, n) CYNET_FOR_FROM(i, 0, n)
+#define CYNET_FOR(i, n) CYNET_FOR_FROM(i, 0, n)  // each i below n, spread over all threads
 
 // Returns i % n and sets i to i / n: in 32 bits where both fit, since a GPU divides those faster.
-__device__ inline Index divide_index(Index* i, Index n) {
+__device__ inline Index divide_index(Index* i, Index n) {  // returns *i % n; *i becomes *i / n
   if (((*i | n) >> 32) == 0) {
     const unsigned a = static_cast<unsigned>(*i), b = static_cast<unsigned>(n), q = a / b;
     *i = q;
@@ -32,15 +32,15 @@ __device__ inline Index divide_index(Index* i, Index n) {
 
 // The type of the arithmetic: float for narrow floats, the element's own type otherwise.
 template <typename T>
-struct OpMathType {
+struct OpMathType {  // the type in which T is computed
   typedef T type;
 };
 template <>
-struct OpMathType<cynet::half> {
+struct OpMathType<cynet::half> {  // float16 is computed in float
   typedef float type;
 };
 template <>
-struct OpMathType<cynet::bfloat16> {
+struct OpMathType<cynet::bfloat16> {  // bfloat16 is computed in float
   typedef float type;
 };
 template <typename T>
@@ -49,7 +49,7 @@ using opmath_t = typename OpMathType<T>::type;
 // Convert an element to the type of the arithmetic and back. A GPU has an instruction for float16;
 // the CPU's code (half.h) needs a dozen.
 template <typename T>
-__device__ inline opmath_t<T> widen(T x) {
+__device__ inline opmath_t<T> widen(T x) {  // to the type of the arithmetic
 #if defined(__CUDACC__)
   if constexpr (std::is_same<T, cynet::half>::value) {
     float wide;
@@ -60,7 +60,7 @@ __device__ inline opmath_t<T> widen(T x) {
     return static_cast<opmath_t<T>>(x);
 }
 template <typename T, typename V>
-__device__ inline T narrow(V value) {
+__device__ inline T narrow(V value) {  // back from the type of the arithmetic
 #if defined(__CUDACC__)
   if constexpr (std::is_same<T, cynet::half>::value) {
     T x;
@@ -72,13 +72,13 @@ __device__ inline T narrow(V value) {
 }
 
 template <typename T>
-__device__ inline opmath_t<T> load(const T* x, Index i) {
+__device__ inline opmath_t<T> load(const T* x, Index i) {  // x[i], in the type of the arithmetic
   return widen(x[i]);
 }
 
 // The request of an output: overwrite, or add.
 template <typename T, typename V>
-__device__ inline void store(T* out, Index i, V value, int add) {
+__device__ inline void store(T* out, Index i, V value, int add) {  // writes or adds to out[i]
   if (add) out[i] = narrow<T>(cynet::sum_of(static_cast<V>(load(out, i)), value));
   else out[i] = narrow<T>(value);
 }
@@ -86,13 +86,13 @@ __device__ inline void store(T* out, Index i, V value, int add) {
 // Neighbouring elements that a thread reads or writes at once, at most 16 bytes: with one element a
 // thread too few bytes are in flight to keep the memory of a large GPU busy.
 template <typename T>
-struct alignas(sizeof(T) <= 4 ? 4 * sizeof(T) : 16) Pack {
+struct alignas(sizeof(T) <= 4 ? 4 * sizeof(T) : 16) Pack {  // elements that a thread reads at once
   static constexpr int N = sizeof(T) <= 4 ? 4 : 16 / sizeof(T);
   T at[N];
 };
 
 template <typename T>
-__device__ inline bool is_aligned(const T* x) {
+__device__ inline bool is_aligned(const T* x) {  // whether packs can be read
   return reinterpret_cast<uintptr_t>(x) % sizeof(Pack<T>) == 0;
 }
 // The i-th pack of x; with `stride` 0 a pack of copies of x[0].
@@ -104,7 +104,7 @@ __device__ inline Pack<T> load_pack(const T* x, Index i, int stride = 1) {
   return same;
 }
 template <typename T>
-__device__ inline Pack<T>& pack_of(T* out, Index i) {
+__device__ inline Pack<T>& pack_of(T* out, Index i) {  // the i-th pack of `out`
   return reinterpret_cast<Pack<T>*>(out)[i];
 }
 
@@ -120,12 +120,12 @@ __device__ inline Pack<T>& pack_of(T* out, Index i) {
 __device__ inline void add_at(float* out, Index i, float value) { atomicAdd(out + i, value); }
 __device__ inline void add_at(double* out, Index i, double value) { atomicAdd(out + i, value); }
 __device__ inline void add_at(int* out, Index i, int value) { atomicAdd(out + i, value); }
-__device__ inline void add_at(long long* out, Index i, long long value) {
+__device__ inline void add_at(long long* out, Index i, long long value) {  // atomic out[i] += value
   typedef unsigned long long Word;
   atomicAdd(reinterpret_cast<Word*>(out + i), static_cast<Word>(value));
 }
 template <typename T>
-__device__ inline void add_at(T* out, Index i, T value) {
+__device__ inline void add_at(T* out, Index i, T value) {  // atomic out[i] += value
   const uintptr_t address = reinterpret_cast<uintptr_t>(out + i);
   unsigned* word = reinterpret_cast<unsigned*>(address & ~static_cast<uintptr_t>(3));
   const int shift = static_cast<int>(address & 3) * 8;
@@ -147,7 +147,7 @@ __device__ inline void add_at(T* out, Index i, T value) {
 // `step(a, b)` folds b into a, over all threads of a block; the result is valid in thread 0. A
 // block has at most 1024 threads, a multiple of 32.
 template <typename T, class Step>
-__device__ T fold_block(T value, T neutral, Step step) {
+__device__ T fold_block(T value, T neutral, Step step) {  // the result is in thread 0
   __shared__ T partial[32];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   for (int d = 16; d > 0; d /= 2) step(value, __shfl_down_sync(0xffffffffu, value, d));
@@ -163,7 +163,7 @@ __device__ T fold_block(T value, T neutral, Step step) {
 
 // fold_block, with the result in all threads of the block.
 template <typename T, class Step>
-__device__ T fold_block_for_all(T value, T neutral, Step step) {
+__device__ T fold_block_for_all(T value, T neutral, Step step) {  // all threads get the result
   __shared__ T result;
   value = fold_block(value, neutral, step);
   if (threadIdx.x == 0) result = value;

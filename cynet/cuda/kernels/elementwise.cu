@@ -5,7 +5,7 @@
 
 // out (+)= F(x)
 template <class F, typename T>
-__global__ void unary(const T* x, T* out, Index n, int add) {
+__global__ void unary(const T* x, T* out, Index n, int add) {  // out (+)= F(x)
   const Index packs = is_aligned(x) && is_aligned(out) ? n / Pack<T>::N : 0;
   CYNET_NO_UNROLL CYNET_FOR(p, packs) {
     const Pack<T> a = load_pack(x, p);

@@ -31,7 +31,7 @@ __global__ void copy(const T* src, T* dst, const Layout s, int add) {
 
 // dst -= src
 template <typename T>
-__global__ void take_grad(const T* src, T* dst, const Layout s) {
+__global__ void take_grad(const T* src, T* dst, const Layout s) {  // dst -= src
   CYNET_FOR(i, s.n) {
     Index to, from;
     layout_offsets(s, i, &to, &from);
@@ -160,7 +160,7 @@ struct Borders {  // of a padded array
 };
 
 // The position in src of position i of dst.
-__device__ inline Index source_index(const Borders& s, Index i) {
+__device__ inline Index source_index(const Borders& s, Index i) {  // position in src of dst[i]
   Index at = 0, stride = 1;
 #pragma unroll 1
   for (int k = s.ndim - 1; k >= 0; --k) {
@@ -187,7 +187,7 @@ __global__ void pad_grad(const T* dst, T* src, const Borders s) {
 }
 
 // The length of sequence b; `length` NULL: all are full. Rows: (time, batch), or by `batch_first`.
-__device__ inline Index length_of(const Index* length, Index b, Index time) {
+__device__ inline Index length_of(const Index* length, Index b, Index time) {  // of sequence b
   return length == nullptr ? time : length[b];
 }
 

@@ -9,11 +9,11 @@ struct Line {  // shape around the normalized axis
   Index channels;
 };
 
-__device__ inline Index start_of(const Line& s, Index line) {
+__device__ inline Index start_of(const Line& s, Index line) {  // offset of the line in x
   const Index inner = divide_index(&line, s.inner);
   return line * s.n * s.inner + inner;
 }
-__device__ inline Index scale_of(const Line& s, Index line, Index i) {
+__device__ inline Index scale_of(const Line& s, Index line, Index i) {  // index of its scale
   return s.channels ? divide_index(&line, s.channels) : i;
 }
 
@@ -161,10 +161,10 @@ struct Neighbours {  // channels of a local response
   double alpha, beta, knorm;
 };
 
-__device__ inline Index first_of(const Neighbours& s, Index c) {
+__device__ inline Index first_of(const Neighbours& s, Index c) {  // first neighbour of c
   return c > s.size / 2 ? c - s.size / 2 : 0;
 }
-__device__ inline Index last_of(const Neighbours& s, Index c) {
+__device__ inline Index last_of(const Neighbours& s, Index c) {  // last neighbour of c
   return c + s.size / 2 < s.channels ? c + s.size / 2 : s.channels - 1;
 }
 

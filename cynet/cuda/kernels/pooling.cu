@@ -71,7 +71,7 @@ __device__ inline opmath_t<T> window_total(const T* plane, const Window& s, cons
 }
 
 // The plane of output i, and the output's position (d, h, w) in it.
-__device__ inline Index plane_of(Index i, const Window& s, int* at) {
+__device__ inline Index plane_of(Index i, const Window& s, int* at) {  // sets `at`: its place
   for (int k = 2; k >= 0; --k) at[k] = static_cast<int>(divide_index(&i, s.out[k]));
   return i;
 }

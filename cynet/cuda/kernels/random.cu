@@ -12,7 +12,7 @@ typedef unsigned long long Word;
 struct RandomStream {
   Word seed, stream;
   const Word* base;
-  __device__ cynet::Philox key() const {
+  __device__ cynet::Philox key() const {  // the generator of this stream
     if (base == nullptr) return cynet::Philox(seed, stream);
     return cynet::Philox(base[0], base[1] + stream);
   }
@@ -153,7 +153,7 @@ extern "C" __global__ void draw_swaps(Index* choice, Index n, const RandomStream
 }
 
 // order = 0 .. n - 1 shuffled by these swaps, last first: one thread, as each follows another
-extern "C" __global__ void permutation(const Index* choice, Index* order, Index n) {
+extern "C" __global__ void permutation(const Index* choice, Index* order, Index n) {  // by swaps
   if (blockIdx.x + threadIdx.x > 0) return;
   for (Index i = 0; i < n; ++i) order[i] = i;
   for (Index i = n - 1; i > 0; --i) {

@@ -4,7 +4,7 @@
 // all of a block.
 #include "common.cuh"
 
-__device__ inline Index length_of(const Index* lengths, Index line, Index n) {
+__device__ inline Index length_of(const Index* lengths, Index line, Index n) {  // used entries
   if (lengths == nullptr || lengths[line] >= n) return n;
   return lengths[line] > 0 ? lengths[line] : 0;
 }
@@ -22,7 +22,7 @@ __device__ inline T fold_line(T value, T neutral, Step step, Index lanes) {
   for (Index line = blockIdx.x * step_ + threadIdx.x / static_cast<unsigned>(lanes); \
        line < (lines); line += gridDim.x * step_)
 
-__device__ inline Index start_of(Index line, Index n, Index inner) {
+__device__ inline Index start_of(Index line, Index n, Index inner) {  // offset of the line
   if (inner == 1) return line * n;
   const Index at = divide_index(&line, inner);
   return line * n * inner + at;
@@ -78,7 +78,7 @@ __global__ void softmax_grad(const T* dy, const T* y, T* dx, Index outer, Index 
 
 // The label truncated to an integer; -1 for an invalid one.
 template <typename C>
-__device__ inline Index class_of(C label) {
+__device__ inline Index class_of(C label) {  // as an integer; -1: invalid
   return label > C(-2147483648.0) && label < C(2147483648.0) ? static_cast<Index>(label) : -1;
 }
 

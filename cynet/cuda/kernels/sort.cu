@@ -11,7 +11,7 @@ struct Lines {  // shape around the sorted axis
   Index outer, n, inner, padded;  // padded: n rounded up to a power of 2
 };
 
-__device__ inline Index start_of(const Lines& s, Index line) {
+__device__ inline Index start_of(const Lines& s, Index line) {  // offset of the line
   return line / s.inner * s.n * s.inner + line % s.inner;
 }
 
@@ -158,19 +158,19 @@ struct SumType {  // the type of a running sum: double, or a 64-bit integer
   typedef double type;
 };
 template <>
-struct SumType<unsigned char> {
+struct SumType<unsigned char> {  // sums are int64
   typedef long long type;
 };
 template <>
-struct SumType<signed char> {
+struct SumType<signed char> {  // sums are int64
   typedef long long type;
 };
 template <>
-struct SumType<int> {
+struct SumType<int> {  // sums are int64
   typedef long long type;
 };
 template <>
-struct SumType<long long> {
+struct SumType<long long> {  // sums are int64
   typedef long long type;
 };
 

@@ -22,7 +22,7 @@ __device__ inline void offsets_of(const Strides& s, Index i, Index* to, Index* f
 
 // dst = src, converted
 template <typename D, typename S>
-__global__ void assign(D* dst, const S* src, const Strides s) {
+__global__ void assign(D* dst, const S* src, const Strides s) {  // dst = src
   CYNET_FOR(i, s.n) {
     Index to, from;
     offsets_of(s, i, &to, &from);

@@ -15,7 +15,7 @@ template <typename T>
 union Uninitialised {  // a Rule has no default constructor on the device
   cynet::Rule<T> rule;
   T numbers[9];  // arguments of the rules
-  __device__ explicit Uninitialised(const UpdateParams& p)
+  __device__ explicit Uninitialised(const UpdateParams& p)  // arguments of a rule
       : numbers{T(p.lr), T(p.wd), T(p.rescale), T(cynet::clip_limit(p.clip)), T(p.a), T(p.b),
                 T(p.c),  T(p.d),  T(p.e)} {}
 };

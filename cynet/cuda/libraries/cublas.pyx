@@ -94,7 +94,7 @@ cdef void* _make_handle(const RunContext* run) except NULL with gil:
     return handle
 
 
-cdef int _raise_failed(const RunContext* run, const Product* p, int status) except -1 with gil:
+cdef int _raise_gemm_error(const RunContext* run, const Product* p, int status) except -1 with gil:
     call = "cublasGemmEx_64" if p.count == 1 else "cublasGemmStridedBatchedEx_64"
     return _check_status(status,
                          f"{call} of {p.count} products ({p.m} x {p.k}) by ({p.k} x {p.n}) on "
@@ -133,4 +133,4 @@ cdef int matmul(const RunContext* run, const Product* p, const void* a, const vo
             handle, p.trans_b, p.trans_a, p.n, p.m, p.k, one, b, kind, ldb, p.k * p.n, a,
             kind, lda, p.m * p.k, beta, c, kind, ldc, p.m * p.n, p.count, compute,
             DEFAULT_ALGORITHM)
-    return _raise_failed(run, p, status) if status != 0 else 0
+    return _raise_gemm_error(run, p, status) if status != 0 else 0

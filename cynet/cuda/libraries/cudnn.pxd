@@ -136,12 +136,12 @@ cdef CudnnTable* library() noexcept nogil
 # The handle of run's device and stream, created at its first use.
 cdef void* handle_of(const RunContext* run) except NULL nogil
 # Raise CynetError unless status is 0; the message has the call, its purpose and cuDNN's reason.
-cdef int check(int status, str call, str what=*) except -1
+cdef int check(int status, str call, str what=*) except -1  # raises cuDNN's error
 # 0 or 1 as alpha or beta of a call on tensors of `dtype`.
-cdef const void* scalar(int dtype, bint one) noexcept nogil
+cdef const void* scalar(int dtype, bint one) noexcept nogil  # address of 0 or 1
 
 
-cdef class TensorDesc:
+cdef class TensorDesc:  # cuDNN's descriptor of a tensor
     # cudnnTensorDescriptor_t of a row-major tensor with at least four axes, or `least`
     cdef void* desc
     cdef readonly tuple shape

@@ -63,7 +63,7 @@ cdef CudnnTable* library() noexcept nogil:
     return &_dnn
 
 
-cdef int check(int status, str call, str what="") except -1:
+cdef int check(int status, str call, str what="") except -1:  # raises cuDNN's error
     cdef char text[512]
     if status != 0:
         text[0] = 0
@@ -76,7 +76,7 @@ cdef int check(int status, str call, str what="") except -1:
     return 0
 
 
-cdef const void* scalar(int dtype, bint one) noexcept nogil:
+cdef const void* scalar(int dtype, bint one) noexcept nogil:  # address of 0 or 1
     if dtype == kFloat64:
         return &_double_scale[one]
     return &_float_scale[one]
@@ -123,7 +123,7 @@ def at_least_4d(shape):
     return (*shape[:2], *at_least_2d(shape[2:], 1))
 
 
-cdef class TensorDesc:
+cdef class TensorDesc:  # cuDNN's descriptor of a tensor
     """The descriptor of a tensor of `shape`, with axes of 1 appended up to four, or to `least`.
 
     dtype: str

@@ -15,7 +15,7 @@ cdef enum Direction:  # what a convolution computes
     kToWeight = 2  # x, dy -> dw
 
 
-cdef class Convolution:
+cdef class Convolution:  # of cuDNN, with its descriptors
     cdef TensorDesc x
     cdef TensorDesc y
     cdef TensorDesc bias    # (1, channels, 1, ...), added to `biased`: y, or x if transposed
@@ -37,7 +37,7 @@ cdef class Convolution:
     cdef int add_bias(self, const RunContext* run, const void* bias, void* out) except -1 nogil
 
 
-cdef class BatchNorm:
+cdef class BatchNorm:  # of cuDNN, with its descriptors
     # gamma, beta, mean and so on, of shape (C,)
     cdef TensorDesc x
     cdef TensorDesc parameter
@@ -53,5 +53,5 @@ cdef class BatchNorm:
                       const void* gamma, const void* mean, const void* inv_std, void* dx,
                       bint add, void* dgamma, void* dbeta, bint add_parameters) except -1 nogil
     # to (+)= source, both (C,) or, with `whole`, of x's shape.
-    cdef int copy(self, const RunContext* run, const void* source, void* to, bint whole,
-                  bint add) except -1 nogil
+    cdef int copy_data(self, const RunContext* run, const void* source, void* to, bint whole,
+                       bint add) except -1 nogil

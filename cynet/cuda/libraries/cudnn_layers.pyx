@@ -23,7 +23,7 @@ cdef enum:
 cdef tuple _CALL_NAMES = ("Forward", "BackwardData", "BackwardFilter")  # by Direction
 
 
-cdef class Convolution:
+cdef class Convolution:  # of cuDNN, with its descriptors
     """The three directions of a convolution and its bias.
 
     dtype (str): 'float32', 'float64', 'float16' or 'bfloat16' (both summed in float32).
@@ -160,7 +160,7 @@ cdef int _choose_algorithm(Convolution self, const RunContext* run, int directio
                      f"{self.what}; parameter workspace allows {self.limit}")
 
 
-cdef class BatchNorm:
+cdef class BatchNorm:  # of cuDNN, with its descriptors
     """Normalization of the channels of (outer, channels, inner).
 
     dtype (str): 'float32', 'float64', 'float16' or 'bfloat16', beside which two gamma, beta and the
@@ -182,7 +182,7 @@ cdef class BatchNorm:
             scalar(self.dtype, add),
             self.x.desc, x, self.x.desc, y, self.parameter.desc, gamma, beta, 0, NULL, NULL,
             self.eps, mean, inv_std)
-        return _raise_failed(self, status, 0) if status != 0 else 0
+        return _raise_norm_error(self, status, 0) if status != 0 else 0
 
     cdef int forward_inference(self, const RunContext* run, const void* x, const void* gamma,
                                const void* beta, const void* mean, const void* variance, void* y,
@@ -191,7 +191,7 @@ cdef class BatchNorm:
             handle_of(run), BATCHNORM_SPATIAL, scalar(self.dtype, True), scalar(self.dtype, add),
             self.x.desc, x, self.x.desc, y, self.parameter.desc, gamma, beta, mean, variance,
             self.eps)
-        return _raise_failed(self, status, 1) if status != 0 else 0
+        return _raise_norm_error(self, status, 1) if status != 0 else 0
 
     cdef int backward(self, const RunContext* run, const void* x, const void* dy,
                       const void* gamma, const void* mean, const void* inv_std, void* dx,
@@ -201,17 +201,17 @@ cdef class BatchNorm:
             handle_of(run), BATCHNORM_SPATIAL_PERSISTENT, one, scalar(self.dtype, add), one,
             scalar(self.dtype, add_parameters), self.x.desc, x, self.x.desc, dy, self.x.desc, dx,
             self.parameter.desc, gamma, dgamma, dbeta, self.eps, mean, inv_std)
-        return _raise_failed(self, status, 2) if status != 0 else 0
+        return _raise_norm_error(self, status, 2) if status != 0 else 0
 
-    cdef int copy(self, const RunContext* run, const void* source, void* to, bint whole,
-                  bint add) except -1 nogil:
+    cdef int copy_data(self, const RunContext* run, const void* source, void* to, bint whole,
+                       bint add) except -1 nogil:
         cdef void* desc = self.x.desc if whole else self.parameter.desc
         cdef int status = library().add(handle_of(run), scalar(self.dtype, True), desc, source,
                                         scalar(self.dtype, add), desc, to)
-        return _raise_failed(self, status, 3) if status != 0 else 0
+        return _raise_norm_error(self, status, 3) if status != 0 else 0
 
 
-cdef int _raise_failed(BatchNorm self, int status, int call) except -1 with gil:
+cdef int _raise_norm_error(BatchNorm self, int status, int call) except -1 with gil:
     name = ("BatchNormalizationForwardTraining", "BatchNormalizationForwardInference",
             "BatchNormalizationBackward", "AddTensor")[call]
     return check(status, name, f"shape {self.x.shape[:3]}")

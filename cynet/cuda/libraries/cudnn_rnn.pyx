@@ -108,7 +108,7 @@ cdef class Recurrent:  # an RNN, LSTM or GRU of cuDNN
             status = library().rnn_data_set(
                 self.y, self.kind, SEQ_MAJOR_UNPACKED, self.steps, self.batch,
                 self.directions * self.width, lengths, &_padding_value)
-        return _raise_failed(self, status, "SetRNNDataDescriptor") if status != 0 else 0
+        return _raise_rnn_error(self, status, "SetRNNDataDescriptor") if status != 0 else 0
 
     cdef int query_sizes(self, const RunContext* run, const void* parameters) except -1 nogil:
         if not self.prepared:
@@ -140,7 +140,7 @@ cdef class Recurrent:  # an RNN, LSTM or GRU of cuDNN
             y, self.state.desc, first.h, <void*>last.h, self.cell.desc, first.c, <void*>last.c,
             self.weights, weights, self.work[training], work, self.reserve if training else 0,
             reserve if training else NULL)
-        return _raise_failed(self, status, "RNNForward") if status != 0 else 0
+        return _raise_rnn_error(self, status, "RNNForward") if status != 0 else 0
 
     cdef int data_grads(self, const RunContext* run, const void* y, const void* dy, void* dx,
                         States first, States last_grad, States first_grad, const void* weights,
@@ -149,14 +149,14 @@ cdef class Recurrent:  # an RNN, LSTM or GRU of cuDNN
             handle_of(run), self.rnn, NULL, self.y, y, dy, self.x, dx, self.state.desc, first.h,
             last_grad.h, <void*>first_grad.h, self.cell.desc, first.c, last_grad.c,
             <void*>first_grad.c, self.weights, weights, self.work[1], work, self.reserve, reserve)
-        return _raise_failed(self, status, "RNNBackwardData_v8") if status != 0 else 0
+        return _raise_rnn_error(self, status, "RNNBackwardData_v8") if status != 0 else 0
 
     cdef int weight_grads(self, const RunContext* run, const void* x, States first, const void* y,
                           void* gradient, void* work, void* reserve) except -1 nogil:
         cdef int status = library().rnn_to_weight(
             handle_of(run), self.rnn, WGRAD_ADD, NULL, self.x, x, self.state.desc, first.h, self.y,
             y, self.weights, gradient, self.work[1], work, self.reserve, reserve)
-        return _raise_failed(self, status, "RNNBackwardWeights_v8") if status != 0 else 0
+        return _raise_rnn_error(self, status, "RNNBackwardWeights_v8") if status != 0 else 0
 
     cdef int copy(self, const RunContext* run, void* desc, const void* source, void* to,
                   bint add) except -1 nogil:
@@ -172,7 +172,7 @@ cdef class Recurrent:  # an RNN, LSTM or GRU of cuDNN
         return _copy_tensor(self, run, desc, source, to, add)
 
 
-cdef int _raise_failed(Recurrent self, int status, str call) except -1 with gil:
+cdef int _raise_rnn_error(Recurrent self, int status, str call) except -1 with gil:
     return check(status, call, self.what)
 
 
@@ -180,7 +180,7 @@ cdef int _copy_tensor(Recurrent self, const RunContext* run, void* desc, const v
                       void* to, bint add) except -1 nogil:
     cdef int status = library().add(handle_of(run), scalar(self.dtype, True), desc, source,
                                     scalar(self.dtype, add), desc, to)
-    return _raise_failed(self, status, "AddTensor") if status != 0 else 0
+    return _raise_rnn_error(self, status, "AddTensor") if status != 0 else 0
 
 
 cdef int _query_sizes(Recurrent self, const RunContext* run, const void* parameters) except -1:

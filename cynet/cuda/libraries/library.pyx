@@ -34,7 +34,7 @@ def open_library(what, names, packages):
         "from the folder that CYNET_CUDA_LIBRARIES names")
 
 
-def _paths_in_folder(names):
+def _paths_in_folder(names):  # the folder CYNET_CUDA_LIBRARIES
     folder = config.get("CYNET_CUDA_LIBRARIES")
     paths = [Path(folder) / name for name in names] if folder else []
     return [path for path in paths if path.exists()]

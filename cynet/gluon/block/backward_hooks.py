@@ -117,7 +117,7 @@ class _OutputNode(StepNode):  # on the tape, behind a hooked Block
         return grads
 
 
-def hooked_call(block, args, kwargs):
+def hooked_call_or_none(block, args, kwargs):
     """Return the HookedCall of a Block with backward hooks; None outside of recording."""
     if is_tracing():
         return None

@@ -15,7 +15,7 @@ from ..parameter import Parameter, ParameterDict
 from ..parameter.parameter import DEFAULT_INITIALIZER
 from ..tracing import count_block_change
 from . import files
-from .backward_hooks import hooked_call
+from .backward_hooks import hooked_call_or_none
 from .children import unregistered_blocks
 from .saving import BlockFiles
 from .scope import BlockScope
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ...typing import DTypeLike, InitializerLike, NDArray
     from ..parameter.parameter import Contexts
 
-_INIT_ATTRIBUTES = {"_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks", "_scope"}
-_INIT_ATTRIBUTES |= {"_backward_hooks"}
+_ATTRS_FROM_INIT = {"_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks", "_scope"}
+_ATTRS_FROM_INIT |= {"_backward_hooks"}
 
 
 @guarded(but=("__call__", "forward", "__setattr__", "__delattr__"))
@@ -459,7 +459,7 @@ class Block(BlockFiles):
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)
-        call = hooked_call(self, args, kwargs) if self._backward_hooks else None
+        call = hooked_call_or_none(self, args, kwargs) if self._backward_hooks else None
         if call is not None:
             args = call.args
         if SPANS_TRACED:
@@ -473,7 +473,7 @@ class Block(BlockFiles):
         return out if call is None else call.wrap_outputs(out)
 
     def __getattr__(self, name: str) -> Any:
-        if name in _INIT_ATTRIBUTES:
+        if name in _ATTRS_FROM_INIT:
             raise NotFoundError(
                 f"'{type(self).__name__}' object has no attribute '{name}': its __init__ must call"
                 " super().__init__ first"

@@ -61,7 +61,7 @@ def compile(fn: Callable[..., Any]) -> Callable[..., Any]:
     def call_compiled(*args, **kwargs):
         if has_trace() or is_tracing():
             return fn(*args, **kwargs)
-        block.check_globals()
+        block.update_for_globals()
         return block(*args, **kwargs)
 
     return call_compiled
@@ -76,7 +76,7 @@ class _FunctionBlock(HybridBlock):  # a Block that runs a function
         vars(self)["_last_values"] = None
         self._outside = ()
 
-    def check_globals(self):
+    def update_for_globals(self):
         """Update the Block if a global that the function reads has changed since the last call."""
         found = _values_read_by(_underlying_function(vars(self)["_fn"]))
         held = vars(self)["_last_values"]

@@ -86,14 +86,14 @@ def trace_block(block, arrays, fmt):
     """Trace a Block: call it with symbols for the arrays of its arguments of format `fmt`."""
     before = copy_attributes(block)
     try:
-        graph = _trace_call(block, arrays, fmt)
+        graph = _trace_block_call(block, arrays, fmt)
     except Exception:
         restore_attributes(before, Traced)
         raise
     return graph._replace(stored_symbols=restore_attributes(before, Traced))
 
 
-def _trace_call(block, arrays, fmt):
+def _trace_block_call(block, arrays, fmt):
     params = block.collect_params()
     names = input_names(len(arrays), params.keys())
     trace = Trace(

@@ -16,7 +16,7 @@ from .block import Block
 from .deferred import finish_all_deferred_inits, finish_deferred_init
 from .functions import imported_operator_modules
 from .hybridized import GraphCache
-from .structure import refuse_mixture, to_mxnet_format
+from .structure import refuse_mixed_arrays, to_mxnet_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -275,7 +275,7 @@ class HybridBlock(Block):
                 # a user's `forward` that wraps hybrid_forward runs at each call, as in MXNet
                 return self.forward if graphs.runs_forward else self._call_cached_op
         if len(args) > 1 or kwargs:
-            refuse_mixture((args, kwargs), self._name)
+            refuse_mixed_arrays((args, kwargs), self._name)
         return self.forward
 
     @property
@@ -416,7 +416,7 @@ class HybridBlock(Block):
     hybrid_forward.is_undefined = True
 
 
-_FORWARD_METHODS = ("forward", "hybrid_forward")
+_FORWARD_METHODS = ("forward", "hybrid_forward")  # names of methods that compute
 
 
 def _first_array(value, kinds=(NDArray, Symbol)):

@@ -12,7 +12,7 @@ from ...ndarray._tape import get_state
 from ..tracing import change_count, operator_hook
 from .children import block_fingerprint, has_hooks, has_own_forward
 from .graph import RunnableGraph, trace_without_random_draws
-from .structure import DictFormat, flatten, hashable_format, refuse_mixture
+from .structure import DictFormat, flatten, hashable_format, refuse_mixed_arrays
 
 _SPARSE_GRAD_REASON = (  # why a Block has no graph
     "gradients are row_sparse, of which graphs have none; call it once outside of autograd.record()"
@@ -90,7 +90,7 @@ class GraphCache:  # the graphs of a hybridized Block
             if any(each.stype != "default" for each in arrays):
                 self._skip_reason = "graphs hold dense arrays, and it was called with sparse ones"
                 return self.run_without_graph, (args, kwargs)
-            refuse_mixture(arrays, self._block.name)
+            refuse_mixed_arrays(arrays, self._block.name)
             key = (hashable_format(fmt), arrays[0]._face)
         key = (key, get_state() & _TRAINING_BIT)
         signature = (key, *[(each.shape, each.dtype_flag) for each in arrays])

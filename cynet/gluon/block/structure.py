@@ -61,7 +61,7 @@ def _flatten(value, arrays, where):
     )
 
 
-def refuse_mixture(args, name):
+def refuse_mixed_arrays(args, name):
     """Raise an error if both arrays of mx.nd and of mx.np are among nested arguments.
 
     Raises ArgumentTypeError; ArgumentError for a list that holds itself.

@@ -12,11 +12,11 @@ def print_summary(block, inputs):
     """Run the Block once and print a row for each Block inside."""
     rows, handles, seen, shared = [], [], set(), 0
 
-    def shape_text(value):
+    def message_shape(value):
         if isinstance(value, NDArray):
             return str(value.shape)
         if isinstance(value, (list, tuple)):
-            return "[" + ", ".join(map(shape_text, value)) + "]"
+            return "[" + ", ".join(map(message_shape, value)) + "]"
         return str(value)
 
     def make_hook(path):
@@ -29,7 +29,7 @@ def print_summary(block, inputs):
                 shared += size * (id(param) in seen)
                 seen.add(id(param))
             label = f"{path} ({type(each).__name__})" if path else type(each).__name__
-            rows.append((label, shape_text(out), count))
+            rows.append((label, message_shape(out), count))
 
         return record_row
 
@@ -58,7 +58,7 @@ def print_summary(block, inputs):
     print(line)
     print(_format_row("Layer (type)", "Output Shape", "Param #"))
     print("=" * sum(_COLUMN_WIDTHS))
-    print(_format_row("Input", shape_text(inputs[0] if len(inputs) == 1 else list(inputs)), 0))
+    print(_format_row("Input", message_shape(inputs[0] if len(inputs) == 1 else list(inputs)), 0))
     for row in rows:
         print(_format_row(*row))
     print("=" * sum(_COLUMN_WIDTHS))

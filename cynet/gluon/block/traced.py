@@ -65,7 +65,7 @@ class Trace:  # the parameters, constants and shapes met while a Block is traced
             self.types[param.name] = name_of(param.dtype)
         return self.kind(param.var().entries)
 
-    def parameter_data(self, param):
+    def symbol_of_parameter_data(self, param):
         """Return the symbol of a parameter's array, for a `forward` that calls ``data()``."""
         if not param._is_builtin():  # a user's `data` may return another array
             raise UntraceableError(f"parameter '{param.name}' has a method `data` of its own")
@@ -77,7 +77,7 @@ class Trace:  # the parameters, constants and shapes met while a Block is traced
         if found is None:
             param = self._params.get(id(array))
             if param is not None:
-                symbol = self.parameter_data(param)
+                symbol = self.symbol_of_parameter_data(param)
             else:
                 name = f"constant{len(self.constants)}"
                 self.constants[name] = array
@@ -366,7 +366,7 @@ def _call_operator(operator, *args, **kwargs):
     return active_trace().kind(made.entries)
 
 
-def call_binary(row, lhs, rhs):
+def call_binary_operator(row, lhs, rhs):
     """Call a binary function with at least one symbol; None if there is no such function.
 
     row: faces.BinaryOperators

@@ -174,7 +174,7 @@ def _binary_method(name, swapped):
 
     def method(self, other):
         pair = (other, self) if swapped else (self, other)
-        return elementwise.traced_binary(operators, *pair)
+        return elementwise.call_traced_binary(operators, *pair)
 
     method.__doc__ = f"``mx.np.{name}``."
     return method

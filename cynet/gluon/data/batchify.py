@@ -95,7 +95,7 @@ def _batchify_field(data, field, nd_of):
             for key in first
         )
     if isinstance(first, list):
-        values = _numeric_array(data)
+        values = _array_of_numbers(data)
         if values is not None:
             return nd_of(values)
     if isinstance(first, (tuple, list)):
@@ -126,7 +126,7 @@ def _batchify_field(data, field, nd_of):
     return nd_of(values)
 
 
-def _numeric_array(lists):
+def _array_of_numbers(lists):
     """Convert nested lists of numbers or NumPy arrays to an array; None if that is impossible."""
     leaf = lists
     while isinstance(leaf, (list, tuple)) and leaf:

@@ -211,7 +211,7 @@ class DataLoader(ReprMixin):
         self._position = epoch.position()
         return epoch
 
-    def _begin_epoch(self):
+    def _new_epoch_iterator(self):
         if self._resume is not None:
             saved, self._resume = self._resume, None
             return _EpochIterator(self, saved["epoch"], saved)
@@ -224,7 +224,7 @@ class DataLoader(ReprMixin):
 
     def refresh(self) -> None:
         """Start prefetching the next epoch."""
-        self._waiting = self._begin_epoch()
+        self._waiting = self._new_epoch_iterator()
 
     def clean(self) -> None:
         """Drop the batches that were prefetched for the next epoch."""

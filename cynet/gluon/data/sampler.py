@@ -11,7 +11,7 @@ from ...base.guard import Guarded
 from ...base.reprs import LengthRepr
 from ...distributed import world
 from ...io.rows_iter import check_part
-from .seeding import new_order_generator, permutation
+from .seeding import new_shuffle_generator, permutation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -139,7 +139,7 @@ class WeightedSampler(Sampler):
         self._replacement = replacement
 
     def __iter__(self) -> Iterator[int]:
-        drawn = new_order_generator().choice(
+        drawn = new_shuffle_generator().choice(
             self._weights.size, self._length, replace=self._replacement, p=self._weights
         )
         return iter(drawn.tolist())

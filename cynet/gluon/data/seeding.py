@@ -54,21 +54,21 @@ def sample_generator():
         _thread_state.generator = np.random.default_rng(_thread_state.seed)
     if _thread_state.generator is not None:
         return _thread_state.generator
-    drawn = mx_random.count_shuffle()
+    drawn = mx_random.next_shuffle_number()
     return np.random.default_rng(
         np.random.randint(1 << 31) if drawn is None else _seed_from_parts(*drawn)
     )
 
 
-def new_order_generator():
+def new_shuffle_generator():
     """Return the generator of the next order: NumPy's global one, or one made from the seed."""
-    drawn = mx_random.count_shuffle()
+    drawn = mx_random.next_shuffle_number()
     return np.random if drawn is None else np.random.RandomState(_seed_from_parts(*drawn))
 
 
 def permutation(length):
     """Return the indices 0 to length - 1 in random order."""
-    return new_order_generator().permutation(length)
+    return new_shuffle_generator().permutation(length)
 
 
 def epoch_seed(number):

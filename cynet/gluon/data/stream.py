@@ -20,7 +20,7 @@ from ...base.guard import Guarded
 from ...base.reprs import LengthRepr
 from ..errors import MismatchError
 from .dataset import _TransformFirstArgument
-from .seeding import new_order_generator
+from .seeding import new_shuffle_generator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -239,7 +239,7 @@ def _filter_samples(samples, fn):
 
 
 def _shuffle_samples(samples, size):
-    random = np.random.RandomState(new_order_generator().randint(1 << 31))
+    random = np.random.RandomState(new_shuffle_generator().randint(1 << 31))
     held = list(itertools.islice(samples, size))
     for sample in samples:
         i = random.randint(size)

@@ -21,7 +21,7 @@ from .batchify import host_array
 
 _MAX_INLINE_BYTES = 64 << 10  # larger batches use shared memory
 _ALIGNMENT_BYTES = 64  # of arrays in shared memory
-_HAS_MEMFD = hasattr(os, "memfd_create")
+_HAS_MEMFD = hasattr(os, "memfd_create")  # whether the system has it
 
 
 def load_pickled(content):

@@ -76,7 +76,7 @@ def _main_loop(pipe, inherited, dataset, batchify, parent):
             key, seed, indices = pipe.recv()
             try:
                 seed_process(seed)
-                error, content = None, _fetch_batch(dataset, load_pickled(indices), batchify)
+                error, content = None, _fetch_packed_batch(dataset, load_pickled(indices), batchify)
             except BaseException as raised:  # user code may raise SystemExit
                 error, content = encode_error(raised), pack_batch(None)
             send_batch(pipe, (key, error), content)
@@ -84,7 +84,7 @@ def _main_loop(pipe, inherited, dataset, batchify, parent):
     os._exit(0)  # exit without the parent's atexit functions
 
 
-def _fetch_batch(dataset, indices, batchify):
+def _fetch_packed_batch(dataset, indices, batchify):
     batch = fetch_samples(dataset, indices, batchify)
     try:
         return pack_batch(batch, numpy_stays=batchify is not numpy_batchify)
@@ -131,7 +131,7 @@ class WorkerProcesses:
 
     def push(self, task):
         """Send a task to the worker that has the fewest tasks."""
-        self._check_pipes_in_sync()
+        self._refuse_out_of_sync_pipes()
         if not self._pipes:
             raise StateError(_WORKER_ENDED_TEXT)
         k = min(range(len(self._tasks)), key=lambda i: len(self._tasks[i]))
@@ -141,10 +141,10 @@ class WorkerProcesses:
         try:
             self._pipes[k].send((task.key, task.seed, indices))
         except (BrokenPipeError, ConnectionResetError):
-            self._fail_tasks_of(k)
+            self._fail_tasks_of_worker(k)
         self._is_in_sync = True
 
-    def _check_pipes_in_sync(self):
+    def _refuse_out_of_sync_pipes(self):
         if not self._is_in_sync:
             raise StateError(
                 "DataLoader: an interruption has left its workers in the middle of a batch; a new"
@@ -155,7 +155,7 @@ class WorkerProcesses:
         """Receive results until `task` is done."""
         until = None if timeout is None else time.monotonic() + timeout
         while not task.is_done:
-            self._check_pipes_in_sync()
+            self._refuse_out_of_sync_pipes()
             if not self._pipes:
                 raise StateError(_WORKER_ENDED_TEXT)
             left = None if until is None else max(0.0, until - time.monotonic())
@@ -170,10 +170,10 @@ class WorkerProcesses:
                 )
             self._is_in_sync = False
             for k in {waiting[each] for each in ready}:
-                self._receive_result(k)
+                self._receive_from_worker(k)
             self._is_in_sync = True
 
-    def _receive_result(self, k):
+    def _receive_from_worker(self, k):
         """Receive the next result of a worker, or detect its death."""
         try:
             if not self._pipes[k].poll(0):
@@ -183,7 +183,7 @@ class WorkerProcesses:
                 raise EOFError
             (_, error), content = receive_batch(self._pipes[k])
         except (EOFError, OSError):
-            self._fail_tasks_of(k)
+            self._fail_tasks_of_worker(k)
             return
         task = self._tasks[k].popleft()
         if error is not None:
@@ -197,7 +197,7 @@ class WorkerProcesses:
             return
         task.store(batch)
 
-    def _fail_tasks_of(self, k):
+    def _fail_tasks_of_worker(self, k):
         """Fail the tasks of a worker that died, since no other worker has its dataset."""
         worker = self._workers[k]
         worker.join(_STOP_TIMEOUT_SECONDS)
@@ -265,7 +265,7 @@ class WorkerThreads:
         """Submit a task to the threads."""
         if self._closed or self._pool.interrupted:
             raise StateError(_WORKER_ENDED_TEXT)
-        task.future = self._pool.submit(_make_batch, task, self._dataset, self._batchify)
+        task.future = self._pool.submit(_make_batch_of_task, task, self._dataset, self._batchify)
 
     def wait(self, task, timeout):
         """Wait for the result of `task`."""
@@ -287,7 +287,7 @@ class WorkerThreads:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _make_batch(task, dataset, batchify):
+def _make_batch_of_task(task, dataset, batchify):
     try:
         with seed_thread(task.seed):
             found = fetch_samples(dataset, task.indices, batchify), None

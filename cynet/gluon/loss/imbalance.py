@@ -114,16 +114,16 @@ class SoftmaxFocalLoss(Loss):
             pred = F.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
             mode = "raise" if sample_weight is None else "clip"
-            loss = self._focal_loss(
+            loss = self._loss_of_log_prob(
                 F, F.pick(pred, label, axis=self._axis, keepdims=True, mode=mode)
             )
         else:
             label = _reshape_like(F, label, pred)
-            loss = F.sum(label * self._focal_loss(F, pred), axis=self._axis, keepdims=True)
+            loss = F.sum(label * self._loss_of_log_prob(F, pred), axis=self._axis, keepdims=True)
         loss = _apply_weighting(F, loss, self._weight, sample_weight)
         return self._mean_per_sample(F, loss)
 
-    def _focal_loss(self, F, log):
+    def _loss_of_log_prob(self, F, log):
         """Return the focal loss for log-probabilities `log`."""
         if self._gamma == 0:
             return -log

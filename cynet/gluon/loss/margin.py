@@ -31,13 +31,13 @@ class HingeLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def _margin_loss(self, F, loss):
+    def _penalize_excess(self, F, loss):
         return F.relu(loss)
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         """Compute losses (N,) from pred, label of the same size, and weights."""
         label = _reshape_like(F, label, pred)
-        loss = self._margin_loss(F, self._margin - pred * label)
+        loss = self._penalize_excess(F, self._margin - pred * label)
         loss = _apply_weighting(F, loss, self._weight, sample_weight)
         return self._mean_per_sample(F, loss)
 
@@ -57,7 +57,7 @@ class SquaredHingeLoss(HingeLoss):
     4.625
     """
 
-    def _margin_loss(self, F, loss):
+    def _penalize_excess(self, F, loss):
         return F.square(F.relu(loss))
 
 

@@ -115,7 +115,7 @@ def get_model_file(name: str, root: FileName = ROOT) -> str:
         A ValueError: what was downloaded has another checksum.
     """
     if name in _CONVERTED_NETWORKS:
-        return _find_converted_file(name, root)
+        return _find_torchvision_file(name, root)
     stem = f"{name}-{short_hash(name)}"
     sha1 = _model_sha1[name]
     folder = os.path.expanduser(file_name(root, "root: a folder"))
@@ -142,7 +142,7 @@ def get_model_file(name: str, root: FileName = ROOT) -> str:
     return path
 
 
-def _find_converted_file(name, root):
+def _find_torchvision_file(name, root):
     path = os.path.join(os.path.expanduser(file_name(root, "root: a folder")), f"{name}.params")
     if not os.path.exists(path):
         raise MissingFileError(

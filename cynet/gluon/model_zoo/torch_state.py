@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...ndarray import NDArray
     from ..block import HybridBlock
 
-_IGNORED_SUFFIXES = (".num_batches_tracked",)
+_IGNORED_SUFFIXES = (".num_batches_tracked",)  # ends of names without a counterpart
 _RENAMED_KEYS = (  # (name in older torchvision files, present name)
     (re.compile(r"(denselayer\d+\.(?:norm|conv))\.([12])\."), r"\1\2."),
     (re.compile(r"\.mlp\.linear_1\."), ".mlp.0."),

@@ -71,7 +71,7 @@ class Sequential(_Container):
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Return the last Block's output; a tuple of another Block becomes several arguments."""
-        return _call_in_order(self._children.values(), x, args)
+        return _call_blocks_in_order(self._children.values(), x, args)
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
         """Hybridize each Block."""
@@ -97,10 +97,10 @@ class HybridSequential(_Container, HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         """Return the output of the last Block."""
-        return _call_in_order(self._children.values(), x, args)
+        return _call_blocks_in_order(self._children.values(), x, args)
 
 
-def _call_in_order(blocks, x, args):
+def _call_blocks_in_order(blocks, x, args):
     for each in blocks:
         x = each(x, *args)
         args = ()

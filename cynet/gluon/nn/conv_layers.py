@@ -12,7 +12,7 @@ from ...base.kinds import to_count
 from ...operator.nn.spatial_window import (
     CHANNELS_FIRST,
     CHANNELS_LAST,
-    channels_first,
+    channels_first_shape,
     shape_in_layout,
 )
 from ...operator.paragraphs import with_paragraphs
@@ -135,7 +135,7 @@ class _Conv(HybridBlock):
             text += ", bias=False"
         if self.act:
             text += f", {self.act}"
-        outer, inner, *_ = channels_first(self.weight.shape, k["layout"])
+        outer, inner, *_ = channels_first_shape(self.weight.shape, k["layout"])
         ends = inner or None, outer
         if self._is_transposed:
             ends = inner, outer or None

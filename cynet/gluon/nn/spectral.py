@@ -20,7 +20,7 @@ from .conv_layers import Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
 
 __all__ = ["SpectralNorm"]
 
-_OPERATOR_NAME = "_spectral_norm"
+_OPERATOR_NAME = "_spectral_norm"  # name of the registered custom operator
 _INITIAL_ITERATIONS = 15  # iterations from random vectors, as in PyTorch
 _TRANSPOSED_LAYERS = (Conv1DTranspose, Conv2DTranspose, Conv3DTranspose)  # outputs are axis 1
 
@@ -31,7 +31,7 @@ def _weight_matrix(weight, dim):
     return nd.transpose(weight, order).reshape((weight.shape[dim], -1)).astype("float32")
 
 
-def _unit_vector(vector, eps):
+def _normalize_vector(vector, eps):
     return vector / nd.maximum(nd.norm(vector), eps)
 
 
@@ -39,8 +39,8 @@ def _power_iteration(matrix, v, times, eps):
     """Run power iterations from a right singular vector; return (left, right) vectors."""
     u = None
     for _ in range(times):
-        u = _unit_vector(nd.dot(matrix, v), eps)
-        v = _unit_vector(nd.dot(matrix, u, transpose_a=True), eps)
+        u = _normalize_vector(nd.dot(matrix, v), eps)
+        v = _normalize_vector(nd.dot(matrix, u, transpose_a=True), eps)
     return u, v
 
 
@@ -133,7 +133,7 @@ class _SpectralRule(WeightRule):
         start = np.random.default_rng(matrix.shape).normal(size=matrix.shape[1])
         return _power_iteration(
             matrix,
-            _unit_vector(nd.array(start, dtype="float32"), self.eps),
+            _normalize_vector(nd.array(start, dtype="float32"), self.eps),
             _INITIAL_ITERATIONS,
             self.eps,
         )

@@ -49,7 +49,7 @@ class ParameterArrays:  # base of Parameter: its data and gradients
             Initialization waits for the shape.
         """
         if has_trace():
-            return active_trace().parameter_data(self)
+            return active_trace().symbol_of_parameter_data(self)
         if self._stype != "default":
             self._refuse_row_sparse("data")
         return self._check_and_get(self._data, ctx)
@@ -119,7 +119,7 @@ class ParameterArrays:  # base of Parameter: its data and gradients
         """Return the array of a list that is on `ctx`, or all arrays for the class ``list``."""
         if has_trace() and not self._is_builtin():
             # raises an error, because the array's values would become constants
-            active_trace().parameter_data(self)
+            active_trace().symbol_of_parameter_data(self)
         if arr_list is None:
             self._refuse_uninitialized()
         if ctx is list:

@@ -63,12 +63,12 @@ class _GatedCell(HybridRecurrentCell):  # base of RNN, LSTM and GRU cells
         h2h = F.FullyConnected(state, h2h_weight, h2h_bias, num_hidden=rows, name=f"{step}h2h")
         return step, i2h, h2h
 
-    def _layer_sizes(self):
+    def _layer_sizes_text(self):
         shape = self.i2h_weight.shape
         return f"{shape[1] or None} -> {shape[0]}"
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._layer_sizes()})"
+        return f"{type(self).__name__}({self._layer_sizes_text()})"
 
 
 class RNNCell(_GatedCell):
@@ -123,7 +123,7 @@ class RNNCell(_GatedCell):
         return output, [output]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._layer_sizes()}, {self._activation})"
+        return f"{type(self).__name__}({self._layer_sizes_text()}, {self._activation})"
 
 
 @guarded(but=("hybrid_forward",))
@@ -311,4 +311,4 @@ class LSTMPCell(_GatedCell):
         return output, [output, c]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._layer_sizes()} -> {self._projection_size})"
+        return f"{type(self).__name__}({self._layer_sizes_text()} -> {self._projection_size})"

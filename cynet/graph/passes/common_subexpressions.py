@@ -37,7 +37,7 @@ def share_subexpressions(graph: Graph) -> Graph:
             steps.append(step)
         else:
             same.update(zip(step.out_data, earlier.out_data))
-    graph.set_forward(steps)
+    graph.set_forward_steps(steps)
     return graph
 
 

@@ -38,7 +38,7 @@ def fold_constants(graph: Graph) -> Graph:
     for step in graph.constant_steps:
         for value in step.out_data:
             value.kind = CONST
-    graph.set_forward(step for step in graph.steps if step not in constant)
+    graph.set_forward_steps(step for step in graph.steps if step not in constant)
     return graph
 
 

@@ -32,7 +32,7 @@ from ...operator.property import ResourceRequest
 from ..ir import FORWARD, Graph
 from ..memory_plan import find_peak
 from .fuse_elementwise_members import chain_member_of, copy_steps_into_readers
-from .fuse_elementwise_program import chain_step
+from .fuse_elementwise_program import build_chain_step
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -64,7 +64,7 @@ def fuse_chains(graph: Graph) -> Graph:
     maximum, dropped = None, 1
     while True:
         forward, backward = (
-            [step for group in groups for step in _fuse_group(group, touching, apart)]
+            [step for group in groups for step in _fused_steps_of_group(group, touching, apart)]
             for groups in sections
         )
         trial = Graph([*forward, *backward], {}, {}, [])
@@ -93,14 +93,14 @@ def _steps_by_root(steps: list[Step]) -> dict[Value, set[Step]]:
     return found
 
 
-def _fuse_group(
+def _fused_steps_of_group(
     group: list[ChainMember], touching: dict[Value, set[Step]], apart: set[Step]
 ) -> list[Step]:
     """Return the steps that replace a group: one fused step, or the group's own steps."""
     steps = [member.step for member in group]
     if len(group) == 1 or not apart.isdisjoint(steps):
         return steps
-    step = chain_step(group, touching)
+    step = build_chain_step(group, touching)
     return steps if step is None else [step]
 
 
@@ -115,7 +115,7 @@ class _StepGroups:  # which steps become one fused chain
     def __init__(self, steps: list[Step], copies: Container[Step]) -> None:
         self.members = [chain_member_of(step) for step in steps]
         self.copies = [step in copies for step in steps]  # True: a copy made for one reader
-        self.before = _dependencies(steps)
+        self.before = _step_dependencies(steps)
         self.parent = list(range(len(steps)))
         self.groups: list[int] = []  # the groups of the steps so far, in order
         self.together = [[i] for i in range(len(steps))]
@@ -142,19 +142,19 @@ class _StepGroups:  # which steps become one fused chain
                 a, b = self._find_group(j), self._find_group(i)
                 if a == b or a in apart:
                     continue
-                if self._can_merge(a, b, i):
+                if self._can_merge_groups(a, b, i):
                     self._merge_groups(min(a, b), max(a, b))
                     apart.clear()
                 else:
                     apart.add(a)
-        return [[self.members[i] for i in group] for group in self._sorted_groups()]
+        return [[self.members[i] for i in group] for group in self._groups_in_run_order()]
 
     def _find_group(self, i: int) -> int:
         while self.parent[i] != i:
             self.parent[i] = i = self.parent[self.parent[i]]
         return i
 
-    def _can_merge(self, a: int, b: int, now: int) -> bool:
+    def _can_merge_groups(self, a: int, b: int, now: int) -> bool:
         """Return whether groups `a` and `b` can be merged."""
         return (
             now - min(a, b) < MAX_STEPS
@@ -183,7 +183,7 @@ class _StepGroups:  # which steps become one fused chain
                 self.above[i] |= _shift_bits(above, a - i)
         # dependencies on `b` use its old index, which now means the merged group
 
-    def _sorted_groups(self) -> Iterator[list[int]]:
+    def _groups_in_run_order(self) -> Iterator[list[int]]:
         """Yield the groups so that each follows its dependencies."""
         after: dict[int, list[int]] = {}
         missing = {}
@@ -215,7 +215,7 @@ def _shift_bits(bits: int, by: int) -> int:
     return bits << by if by > 0 else bits >> -by
 
 
-def _dependencies(steps: list[Step]) -> list[set[int]]:
+def _step_dependencies(steps: list[Step]) -> list[set[int]]:
     """Return for each step the indices of the steps that must run before it."""
     before: list[set[int]] = [set() for _ in steps]
     written: dict[Value, int] = {}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...operator.elementwise_loop import BYTE_LOOPS, Loop
 from ...operator.tensor.fused_elementwise import (
-    ARRAYS,
-    REGISTERS,
+    MAX_CHAIN_ARRAYS,
+    REGISTER_COUNT,
     ChainLine,
     ChainProperty,
     Memory,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 COPY_LOOPS = {("unary", "identity"), ("unary_grad", "one"), ("binary_grad", "grad_one")}
 
 
-def chain_step(members: list[ChainMember], touching: dict[Value, set[Step]]) -> Step | None:
+def build_chain_step(members: list[ChainMember], touching: dict[Value, set[Step]]) -> Step | None:
     """Return one step that computes all `members`, or None.
 
     members: The members of one group, in the order of their steps.
@@ -95,9 +95,9 @@ class _ChainProgram:  # the loops of one fused chain
                     for v in loop.reads
                 ]
                 self._add_loop(loop.family, loop.functor, reads, self._operand(loop.target), add)
-        self._index_root_uses()
+        self._find_root_uses()
         registers = self._assign_registers()
-        if registers is None or len(self.sources) + len(self.targets) > ARRAYS:
+        if registers is None or len(self.sources) + len(self.targets) > MAX_CHAIN_ARRAYS:
             return None
         return self._make_chain_step(registers)
 
@@ -178,7 +178,7 @@ class _ChainProgram:  # the loops of one fused chain
     ) -> None:
         self.lines.append(_ProgramLine(family, functor, reads, target, add))
 
-    def _index_root_uses(self) -> None:
+    def _find_root_uses(self) -> None:
         """Find the first and last line of each root, the inputs, and the outputs with requests."""
         self.first: dict[Value, int] = {}
         self.last: dict[Value, int] = {}
@@ -226,7 +226,7 @@ class _ChainProgram:  # the loops of one fused chain
             free += done
             if line.target.private and self.last[root] == i:
                 free.append(found[root])
-        return found if maximum <= REGISTERS else None
+        return found if maximum <= REGISTER_COUNT else None
 
     def _inplace_pairs(self) -> list[tuple[int, int]]:
         """Return pairs of indices of inputs and outputs that may share memory: no loop reads the

@@ -54,7 +54,7 @@ def fuse_masks(graph: Graph) -> Graph:
     """Fuse gradients of fused relus into the steps before them. `graph` has all steps."""
     touching: dict[Value, list[Step]] = {}  # value -> the steps that read or write it
     for step in graph.steps:
-        for value in dict.fromkeys(step.touched()):
+        for value in dict.fromkeys(step.touched_values()):
             touching.setdefault(value, []).append(step)
     rules = _rules_named("mask")
     for step in graph.steps[graph.n_forward :]:
@@ -84,10 +84,10 @@ class _Fusion:  # one pass that fuses activations or sums into layers
                 if step in self.gone or not rule.consumer(step.prop):
                     continue
                 before = self.writer.get(step.in_data[0])
-                if rule.producer is _always or (before is not None and rule.producer(before.prop)):
+                if rule.producer is _is_any or (before is not None and rule.producer(before.prop)):
                     rule.join(self, before, step)
         left = [step for step in self.graph.steps if step not in self.gone]
-        self.graph.set_forward(sorted(left, key=self.position.__getitem__))
+        self.graph.set_forward_steps(sorted(left, key=self.position.__getitem__))
         return self.graph
 
     def fuse_activation(self, before: Step | None, step: Step) -> None:
@@ -227,7 +227,7 @@ def _call_epilogue_hook(graph: Graph, step: Step, kind: str, activation: Any = N
     return graph.call_hook("epilogue", step, kind, act_type)
 
 
-def _always(prop: OperatorProperty) -> bool:
+def _is_any(prop: OperatorProperty) -> bool:
     return True
 
 
@@ -244,9 +244,9 @@ def _is_layer(prop: OperatorProperty) -> bool:
 
 
 FUSION_RULES = (  # pass, first step, second step, fusing function
-    FusionRule("fuse", _always, _is_activation, _Fusion.fuse_activation),
+    FusionRule("fuse", _is_any, _is_activation, _Fusion.fuse_activation),
     FusionRule("fuse", _is_sum_of_two, _is_activation, _Fusion.fuse_residual),
-    FusionRule("sum", _always, _is_sum_of_two, _Fusion.fuse_sum),
+    FusionRule("sum", _is_any, _is_sum_of_two, _Fusion.fuse_sum),
     FusionRule("mask", _is_layer, _is_layer, _fuse_relu_grad),
 )
 

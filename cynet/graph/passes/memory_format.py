@@ -55,7 +55,7 @@ class _LayoutPass:  # chooses row-major or channels-last order
     def run(self) -> Graph:
         for step in self.graph.steps:
             self._convert_step_layout(step)
-        self.graph.set_forward(self.steps)
+        self.graph.set_forward_steps(self.steps)
         return self.graph
 
     def _convert_step_layout(self, step: Step) -> None:
@@ -84,7 +84,7 @@ class _LayoutPass:  # chooses row-major or channels-last order
                 inner = Value(value.name, value.shape, value.dtype, value.ctx, TEMP, True)
                 step.out_data[position] = inner
                 self.ordered[value, True] = inner
-                self.steps.append(self._reorder_step(inner, value))
+                self.steps.append(self._make_reorder_step(inner, value))
             else:
                 value.channels_last = True
 
@@ -99,14 +99,14 @@ class _LayoutPass:  # chooses row-major or channels-last order
         key = data, "columns"
         if key not in self.ordered:
             batch, _, height, width = data.shape
-            turned = self._value_like(data, "columns", (batch, width, height, 1), True)
+            turned = self._temporary_like(data, "columns", (batch, width, height, 1), True)
             move = _ColumnsAsChannels()
             if data.kind != ARG:
                 move.graph = VIEW_HOOKS
             self.steps.append(self._make_step(f"{data.name}_columns", move, data, turned))
             self.ordered[key] = turned
         filters, _, height, width = weight.shape
-        turned = self._value_like(weight, "columns", (filters, width, height, 1), False)
+        turned = self._temporary_like(weight, "columns", (filters, width, height, 1), False)
         transpose = get_operator("transpose").prop(axes=(0, 3, 2, 1))
         self.steps.append(self._make_step(f"{weight.name}_columns", transpose, weight, turned))
         step.prop, step.in_data = prop, [self.ordered[key], turned, *step.in_data[2:]]
@@ -121,7 +121,7 @@ class _LayoutPass:  # chooses row-major or channels-last order
         key = weight, "channels first"
         if key not in self.ordered:
             filters, *size, channels = weight.shape
-            turned = self._value_like(weight, "first", (filters, channels, *size), False)
+            turned = self._temporary_like(weight, "first", (filters, channels, *size), False)
             axes = (0, len(size) + 1, *range(1, len(size) + 1))
             transpose = get_operator("transpose").prop(axes=axes)
             self.steps.append(self._make_step(f"{weight.name}_first", transpose, weight, turned))
@@ -156,12 +156,12 @@ class _LayoutPass:  # chooses row-major or channels-last order
         key = value, channels_last
         if key not in self.ordered:
             order = "last" if channels_last else "first"
-            other = self._value_like(value, order, value.shape, channels_last)
-            self.steps.append(self._reorder_step(value, other))
+            other = self._temporary_like(value, order, value.shape, channels_last)
+            self.steps.append(self._make_reorder_step(value, other))
             self.ordered[key] = other
         return self.ordered[key]
 
-    def _reorder_step(self, source: Value, target: Value) -> Step:
+    def _make_reorder_step(self, source: Value, target: Value) -> Step:
         prop = get_operator("_channels_last").prop(to_last=target.channels_last)
         _, channels, *size = source.shape
         # with one channel or one pixel both orders are the same bytes
@@ -170,7 +170,7 @@ class _LayoutPass:  # chooses row-major or channels-last order
         return self._make_step(f"{source.name}_reorder", prop, source, target)
 
     @staticmethod
-    def _value_like(value: Value, suffix: str, shape: Shape, channels_last: bool) -> Value:
+    def _temporary_like(value: Value, suffix: str, shape: Shape, channels_last: bool) -> Value:
         """Make a temporary on the device of `value`."""
         return Value(f"{value.name}_{suffix}", shape, value.dtype, value.ctx, TEMP, channels_last)
 

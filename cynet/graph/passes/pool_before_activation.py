@@ -30,7 +30,7 @@ def move_pooling_first(graph: Graph) -> Graph:
     steps: list[Step] = []
     for step in graph.steps:
         before = writer.get(step.in_data[0]) if step.in_data else None
-        if before is None or not _can_exchange(before, step, readers):
+        if before is None or not _can_pool_before(before, step, readers):
             steps.append(step)
             continue
         gone.add(before)
@@ -40,11 +40,11 @@ def move_pooling_first(graph: Graph) -> Graph:
         after = Step(before.name, before.prop, before.ctx, FORWARD, [pooled], [out], [], [WRITE])
         writer[out] = after
         steps += [pool, after]
-    graph.set_forward(step for step in steps if step not in gone)
+    graph.set_forward_steps(step for step in steps if step not in gone)
     return graph
 
 
-def _can_exchange(activation: Step, pool: Step, readers: dict[Value, list[Step]]) -> bool:
+def _can_pool_before(activation: Step, pool: Step, readers: dict[Value, list[Step]]) -> bool:
     between = pool.in_data[0]
     return (
         activation.prop.graph.activation(activation.prop) in _MONOTONIC_ACTIVATIONS

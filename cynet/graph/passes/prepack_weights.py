@@ -48,7 +48,7 @@ def pack_weights(graph: Graph) -> Graph:
     # cached steps first, so that other runs wait for these steps only
     first: list[Step] = []
     for step in graph.steps:
-        packing = _packing_step(graph, step, readers, writer, moved)
+        packing = _make_packing_step(graph, step, readers, writer, moved)
         if packing is None:
             continue
         (weight,) = packing.in_data
@@ -59,7 +59,7 @@ def pack_weights(graph: Graph) -> Graph:
     for step in graph.steps:
         if step.cached is not None:
             first += [step, packed[step]] if step in packed else [step]
-    graph.set_forward([*first, *(step for step in graph.steps if step.cached is None)])
+    graph.set_forward_steps([*first, *(step for step in graph.steps if step.cached is None)])
     return graph
 
 
@@ -93,7 +93,7 @@ def _cache_weight_steps(
             made.cached = cached
 
 
-def _packing_step(
+def _make_packing_step(
     graph: Graph,
     step: Step,
     readers: dict[Value, list[Step]],

@@ -54,7 +54,7 @@ def recompute_values(graph: Graph) -> Graph:
     marked = [s for s in graph.steps[: graph.n_forward] if _step_attribute(s, "force_mirroring")]
     if automatic or any(_step_attribute(s, "force_mirroring") == "True" for s in marked):
         work = _Recomputation(graph)
-        work.recompute_forced()
+        work.recompute_forced_nodes()
         if automatic:
             work.reduce_memory()
     return graph
@@ -93,9 +93,9 @@ class _Recomputation:  # trades memory for time: computes values again
                 and not (stages and _step_attribute(step, "mirror_stage"))
             ):
                 self.repeatable.add(step)
-        self.index_uses()
+        self.list_use_positions()
 
-    def index_uses(self) -> None:
+    def list_use_positions(self) -> None:
         """List the positions at which each value is used; the first one computes it.
 
         Positions are numbers that grow from step to step; what is put in between gets numbers in
@@ -107,27 +107,27 @@ class _Recomputation:  # trades memory for time: computes values again
             self._record_uses(position, step)
 
     def _record_uses(self, position: float, step: Step) -> None:
-        for value in dict.fromkeys(step.touched()):
+        for value in dict.fromkeys(step.touched_values()):
             bisect.insort(self.uses.setdefault(value, []), position)
 
-    def _index_at_position(self, position: float) -> int:
+    def _step_index_at_position(self, position: float) -> int:
         """Return the index, in the list of steps, of the step at `position`."""
         return bisect.bisect_left(self.positions, position)
 
     def _insert_steps(self, block: list[Step], position: float) -> None:
         """Insert steps in front of the step at `position`."""
-        at = self._index_at_position(position)
+        at = self._step_index_at_position(position)
         self.graph.steps[at:at] = block
         before, parts = self.positions[at - 1], len(block) + 1
         made = [before + (position - before) * i / parts for i in range(1, parts)]
         if any(a >= b for a, b in itertools.pairwise((before, *made, position))):
-            self.index_uses()  # no float is left between two positions
+            self.list_use_positions()  # no float is left between two positions
             return
         self.positions[at:at] = made
         for each, step in zip(made, block):
             self._record_uses(each, step)
 
-    def recompute_forced(self) -> None:
+    def recompute_forced_nodes(self) -> None:
         """Recompute the nodes with the attribute ``force_mirroring='True'``.
 
         The last comes first: then what it reads lives still, and is repeated before it. In
@@ -145,7 +145,7 @@ class _Recomputation:  # trades memory for time: computes values again
         """Recompute values until TARGET_SHARE or MAX_TIME_SHARE is reached, or no gain is left."""
         budget = MAX_TIME_SHARE * sum(map(seconds, self.graph.steps))
         maximum, step, roots = find_peak(self.graph)
-        at_first, best, saved, failures = maximum, maximum, self._save_steps(), 0
+        at_first, best, saved, failures = maximum, maximum, self._copy_step_lists(), 0
         while maximum > TARGET_SHARE * at_first and failures < MAX_IDLE_ROUNDS:
             spent = self._relieve_peak(step, roots, budget, SHARE_PER_STEP * at_first)
             if spent is None:
@@ -154,7 +154,7 @@ class _Recomputation:  # trades memory for time: computes values again
             maximum, step, roots = find_peak(self.graph)
             failures += 1
             if maximum < best:
-                best, saved, failures = maximum, self._save_steps(), 0
+                best, saved, failures = maximum, self._copy_step_lists(), 0
         self._restore_steps(saved)
 
     def _relieve_peak(
@@ -166,13 +166,13 @@ class _Recomputation:  # trades memory for time: computes values again
         spent, freed = 0.0, 0
         index = self.positions[self.graph.steps.index(peak)]
         candidates = [
-            (self._recompute_rank(v, index), i, v)
-            for i, v in enumerate(self._idle_values(index, roots))
+            (self._cost_per_byte(v, index), i, v)
+            for i, v in enumerate(self._recomputable_values_at(index, roots))
         ]
         heapq.heapify(candidates)
         while candidates and freed < enough:
             _, order, value = heapq.heappop(candidates)
-            rank = self._recompute_rank(value, index)  # the rank depends on earlier recomputations
+            rank = self._cost_per_byte(value, index)  # the rank depends on earlier recomputations
             if candidates and rank > candidates[0][0]:
                 heapq.heappush(candidates, (rank, order, value))
                 continue
@@ -185,12 +185,12 @@ class _Recomputation:  # trades memory for time: computes values again
                 spent += cost
         return spent if freed else None
 
-    def _recompute_rank(self, value: Value, peak: float) -> float:
+    def _cost_per_byte(self, value: Value, peak: float) -> float:
         """Return the seconds of recomputation per byte to free `value` at position `peak`."""
         position = self._next_use_position(value, peak)
-        return (self._recompute_cost(value, position) + self._chain_cost(position)) / nbytes(value)
+        return (self._recompute_cost(value, position) + self._clone_cost(position)) / nbytes(value)
 
-    def _idle_values(self, peak: float, roots: dict[Value, Value]) -> list[Value]:
+    def _recomputable_values_at(self, peak: float, roots: dict[Value, Value]) -> list[Value]:
         """Return the values that live at `peak` only for backward and can be recomputed."""
         across: dict[Value, list[Value]] = {}
         backward = self.positions[self.graph.n_forward]
@@ -221,10 +221,10 @@ class _Recomputation:  # trades memory for time: computes values again
         uses = self.uses.get(value, ())
         return next(iter(uses[bisect.bisect_right(uses, position) :]), inf)
 
-    def _chain_cost(self, position: float) -> float:
+    def _clone_cost(self, position: float) -> float:
         """Return the seconds of steps already recomputed at `position`: all their values live at
         the same time, so a value before them saves less."""
-        total, i = 0.0, self._index_at_position(position)
+        total, i = 0.0, self._step_index_at_position(position)
         while self.graph.steps[i] in self.clones:
             total += seconds(self.graph.steps[i])
             i += 1
@@ -277,7 +277,7 @@ class _Recomputation:  # trades memory for time: computes values again
         uses = self.uses[value]
         first = bisect.bisect_left(uses, position)
         uses[first:], self.uses[new] = [], uses[first:]
-        for step in [self.graph.steps[self._index_at_position(p)] for p in self.uses[new]]:
+        for step in [self.graph.steps[self._step_index_at_position(p)] for p in self.uses[new]]:
             step.in_data = [new if v is value else v for v in step.in_data]
             if step.direction == BACKWARD:
                 step.out_data = [new if v is value else v for v in step.out_data]
@@ -308,10 +308,10 @@ class _Recomputation:  # trades memory for time: computes values again
             halves.append(half)
         position = self.graph.steps.index(step)
         self.graph.steps[position : position + 1] = halves
-        self.index_uses()
+        self.list_use_positions()
         return True
 
-    def _save_steps(self) -> list[tuple[Step, list[Value], list[Value]]]:
+    def _copy_step_lists(self) -> list[tuple[Step, list[Value], list[Value]]]:
         return [(s, list(s.in_data), list(s.out_data)) for s in self.graph.steps]
 
     def _restore_steps(self, saved: list[tuple[Step, list[Value], list[Value]]]) -> None:

@@ -19,7 +19,7 @@ template <typename T>
 using compute_t = typename std::conditional<std::is_same<T, half>::value, float, T>::type;
 
 template <typename T>
-CYNET_XINLINE void emit(T& out, compute_t<T> value, bool add) {
+CYNET_XINLINE void emit(T& out, compute_t<T> value, bool add) {  // out = or += value
   if constexpr (std::is_same<T, half>::value) {
     out = half(add ? static_cast<float>(out) + value : value);
   } else {

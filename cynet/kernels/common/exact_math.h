@@ -49,7 +49,7 @@ CYNET_XINLINE float log_float(float x) {
 }
 
 // Cosine and sine of a whole turn times word / 2**32.
-CYNET_XINLINE void cos_sin_of_word(uint32_t word, float* cosine, float* sine) {
+CYNET_XINLINE void cos_sin_of_word(uint32_t word, float* cosine, float* sine) {  // 2^32 is a turn
   const uint32_t quarter = (word + 0x20000000u) >> 30;
   const float angle = CYNET_MUL((float)(int32_t)(word - (quarter << 30)), 1.4629180792671596e-9f);
   const float q = CYNET_MUL(angle, angle);
@@ -127,7 +127,7 @@ CYNET_XINLINE double exact_exp_of_nonpositive(double x) {
 
 // cos(2 pi u) and sin(2 pi u) of u in [0, 1), a multiple of 2^-53. t is 4 u less the nearest
 // integer, exactly; sin(t pi / 2) = t (pi / 2 + q p(q)), q = t^2.
-CYNET_XINLINE void cos_sin_of_turn(double u, double* cosine, double* sine) {
+CYNET_XINLINE void cos_sin_of_turn(double u, double* cosine, double* sine) {  // of 2 pi u
   const double shifted = 4.0 * u + double_shift;  // one unit of the last bit is a quarter of a turn
   const uint64_t quarter = bit_cast<uint64_t>(shifted);
   const double t = 4.0 * u - (shifted - double_shift), q = CYNET_MUL(t, t);
@@ -154,7 +154,7 @@ CYNET_XINLINE void cos_sin_of_turn(double u, double* cosine, double* sine) {
 
 // log(k!) for a whole k >= 15 by Stirling's series (Abramowitz and Stegun, 6.1.41), whose next term
 // is below 1e-16 there.
-CYNET_XINLINE double log_factorial_from_15(double k) {
+CYNET_XINLINE double log_factorial_from_15(double k) {  // for k >= 15
   const double x = k + 1.0, w = 1.0 / x, z = CYNET_MUL(w, w);
   double p = 1.0 / 1188;
   p = CYNET_ADD(CYNET_MUL(p, z), -1.0 / 1680);

@@ -43,7 +43,7 @@ CYNET_XINLINE V expm1_near_zero(V r) {
 
 // x - n ln 2, where n = t - exp_shift is the integer nearest to x / ln 2
 template <typename V>
-CYNET_XINLINE V reduce_exp_argument(V x, V* t) {
+CYNET_XINLINE V reduce_exp_argument(V x, V* t) {  // x - n ln 2; *t holds n
   *t = x * 1.44269504088896341f + exp_shift;
   const V n = *t - exp_shift;
   return (x - n * 0.693359375f) + n * 2.12194440e-4f;
@@ -53,7 +53,7 @@ CYNET_XINLINE float power_of_two(int32_t n) { return bit_cast<float>((n + 127) <
 
 // e^x * 2^extra: the power of two is two factors, so subnormal results and overflow are right. For
 // results of 0 the last factor is 0: a product that underflows costs over a hundred cycles.
-CYNET_XINLINE float exp_scaled(float x, int32_t extra) {
+CYNET_XINLINE float exp_scaled(float x, int32_t extra) {  // e^x * 2^extra
   float t, c = x > 91.0f ? 91.0f : x;
   c = c < -105.0f ? -105.0f : c;
   const float p = expm1_near_zero(reduce_exp_argument(c, &t)) + 1.0f;
@@ -130,7 +130,7 @@ const int32_t root_half_bits = 0x3f3504f3;  // sqrt(1/2)
 
 // log(1 + f) - f for f within [sqrt(1/2) - 1, sqrt(2) - 1], plus the low part of n ln 2, of which
 // 0.693359375 n is the high part. Cephes logf.c.
-CYNET_XINLINE float log1p_minus_f(float f, float n) {
+CYNET_XINLINE float log1p_minus_f(float f, float n) {  // log(1 + f) - f, and the low part of n ln 2
   const float z = f * f;
   float p = horner(f, 7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f,
                    1.4249322787e-1f, -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f,
@@ -140,12 +140,12 @@ CYNET_XINLINE float log1p_minus_f(float f, float n) {
 }
 
 // log(1 + f) + n ln 2
-CYNET_XINLINE float log_near_one(float f, float n) {
+CYNET_XINLINE float log_near_one(float f, float n) {  // log(1 + f) + n ln 2
   return f + log1p_minus_f(f, n) + n * 0.693359375f;
 }
 
 // x = (1 + f) 2^n with 1 + f within [sqrt(1/2), sqrt(2)), for positive finite x
-CYNET_XINLINE float reduce_log_argument(float x, float* n) {
+CYNET_XINLINE float reduce_log_argument(float x, float* n) {  // x = (1 + f) 2^n
   const bool tiny = x < 1.17549435e-38f;
   const float scaled = tiny ? x * 8388608.0f : x;
   const int32_t bits = bit_cast<int32_t>(scaled) - root_half_bits;
@@ -154,7 +154,7 @@ CYNET_XINLINE float reduce_log_argument(float x, float* n) {
 }
 
 // y, or for x that is not positive and finite its logarithm: an infinity or NaN
-CYNET_XINLINE float log_special_case(float x, float y) {
+CYNET_XINLINE float log_special_case(float x, float y) {  // y, or infinity or NaN
   y = x <= 3.402823466e38f ? y : x;  // infinity and NaN
   y = x == 0.0f ? -std::numeric_limits<float>::infinity() : y;
   return x < 0.0f ? std::numeric_limits<float>::quiet_NaN() : y;

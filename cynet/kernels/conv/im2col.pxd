@@ -22,7 +22,7 @@ cdef struct ConvShape:  # sizes of a convolution, and its tiles
     bint implicit                # forward by implicit gemm (implicit_gemm.h)
 
 # Fills in the derived fields. `implicit`: forward is implicit gemm (float32, not `plain`).
-cdef void conv_fill_dims(ConvShape* shape, bint implicit) noexcept nogil
+cdef void conv_fill_dims(ConvShape* shape, bint implicit) noexcept nogil  # derived sizes, tiles
 # The number of threads, and the elements of workspace that the functions below need.
 cdef int conv_threads(const ConvShape* shape) noexcept nogil
 cdef int64_t conv_workspace_elements(const ConvShape* shape, int threads,

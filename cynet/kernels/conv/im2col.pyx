@@ -57,7 +57,7 @@ cdef ImageShape _image_shape(const ConvShape* shape) noexcept nogil:
     return image
 
 
-cdef void conv_fill_dims(ConvShape* shape, bint implicit) noexcept nogil:
+cdef void conv_fill_dims(ConvShape* shape, bint implicit) noexcept nogil:  # derived sizes, tiles
     cdef int i
     cdef int64_t parts = shape.batch * shape.groups
     shape.in_space = shape.in_size[0] * shape.in_size[1] * shape.in_size[2]
@@ -238,8 +238,8 @@ cdef void conv_forward(const ConvShape* shape, const floating* x, const floating
             _compute_tile(shape, x, w, bias, y, add, task, space + t * each)
 
 
-cdef void _data_grad(const ConvShape* shape, const floating* w, const floating* dy, floating* dx,
-                     bint add, int64_t task, floating* cols) noexcept nogil:
+cdef void _compute_dx(const ConvShape* shape, const floating* w, const floating* dy, floating* dx,
+                      bint add, int64_t task, floating* cols) noexcept nogil:
     """Computes dx for one group of one image."""
     cdef int64_t per_group = shape.filters // shape.groups, depth = shape.channels // shape.groups
     cdef int64_t group = task % shape.groups, image = task // shape.groups
@@ -270,15 +270,15 @@ cdef void conv_backward_data(const ConvShape* shape, const floating* w, const fl
     cdef int t
     if tasks < threads:
         for task in range(tasks):
-            _data_grad(shape, w, dy, dx, add, task, space)
+            _compute_dx(shape, w, dy, dx, add, task, space)
         return
     for t in prange(threads, num_threads=threads, schedule="static"):
         for task in range(tasks * t // threads, tasks * (t + 1) // threads):
-            _data_grad(shape, w, dy, dx, add, task, space + t * each)
+            _compute_dx(shape, w, dy, dx, add, task, space + t * each)
 
 
-cdef void _weight_grad(const ConvShape* shape, const floating* x, const floating* dy, floating* dw,
-                       int64_t task, bint add, floating* cols) noexcept nogil:
+cdef void _add_to_dw(const ConvShape* shape, const floating* x, const floating* dy, floating* dw,
+                     int64_t task, bint add, floating* cols) noexcept nogil:
     """Adds one tile of one image to dw, for all groups."""
     cdef int64_t per_group = shape.filters // shape.groups, depth = shape.channels // shape.groups
     cdef int64_t first = task % shape.tiles * shape.tile
@@ -313,15 +313,15 @@ cdef void conv_backward_weight(const ConvShape* shape, const floating* x, const 
     cdef int t
     if parts == 1:
         for task in range(tasks):
-            _weight_grad(shape, x, dy, dw, task, add or task > 0, space)
+            _add_to_dw(shape, x, dy, dw, task, add or task > 0, space)
         return
     for t in prange(threads, num_threads=threads, schedule="static"):
         for part in range(parts * t // threads, parts * (t + 1) // threads):
             mine = dw if part == 0 else sums + (part - 1) * size
             for task in range(tasks * part // parts, tasks * (part + 1) // parts):
-                _weight_grad(shape, x, dy, mine, task,
-                             task > tasks * part // parts or (add and part == 0),
-                             space + t * each)
+                _add_to_dw(shape, x, dy, mine, task,
+                           task > tasks * part // parts or (add and part == 0),
+                           space + t * each)
     for t in prange(threads, num_threads=threads, schedule="static"):
         for i in range(size * t // threads, size * (t + 1) // threads):
             total = dw[i]
@@ -330,8 +330,8 @@ cdef void conv_backward_weight(const ConvShape* shape, const floating* x, const 
             dw[i] = total
 
 
-def _implicit_gemm_arrays(x, w, y, stride, dilate, pad, bias=None, bint add=False, int threads=1,
-                          level=None):
+def _run_implicit_gemm(x, w, y, stride, dilate, pad, bias=None, bint add=False, int threads=1,
+                       level=None):
     """convolve_nchw on C-contiguous NumPy float32 arrays with three spatial axes, for tests.
 
     The second axes say how many groups there are: y = w * x (+ bias) (+ y). Returned is what lies

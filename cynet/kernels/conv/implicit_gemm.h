@@ -34,13 +34,13 @@ struct ImageShape {  // sizes of a convolution of one group of one image
   int64_t phase_size(int axis) const { return (size[axis] + stride[axis] - 1) / stride[axis]; }
   int64_t input_size(int axis) const { return size[axis] - 2 * pad[axis]; }  // without the padding
   // The number of floats of a channel, split into the phases of its strides.
-  int64_t channel_floats() const {
+  int64_t channel_floats() const {  // of a channel, split into phases
     return stride[0] * phase_size(0) * stride[1] * phase_size(1) * stride[2] * phase_size(2);
   }
   int64_t input_size() const { return channels * input_size(0) * input_size(1) * input_size(2); }
   int64_t output_size() const { return filters * out[0] * out[1] * out[2]; }
   // The offset of element (d, h, w) of a channel in the phases.
-  int64_t phase_offset(int64_t d, int64_t h, int64_t w) const {
+  int64_t phase_offset(int64_t d, int64_t h, int64_t w) const {  // of an element in the phases
     const int64_t phase = (d % stride[0] * stride[1] + h % stride[1]) * stride[2] + w % stride[2];
     return ((phase * phase_size(0) + d / stride[0]) * phase_size(1) + h / stride[1]) *
                phase_size(2) +

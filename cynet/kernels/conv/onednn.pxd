@@ -140,6 +140,6 @@ cdef class ReorderedPrimitive:
 # to kernels that are freed with the primitive, False if there are none.
 cdef const DnnlFunctions* dnnl_functions() noexcept
 cdef bint onednn_runs_on_team() noexcept
-cdef int check(int status, str what) except -1
+cdef int check(int status, str what) except -1  # raises the error of a oneDNN status
 cdef Primitive make_primitive(void* pd, list tensors)
 cdef bint try_avoid_brgemm(void* pd) except -1

@@ -77,7 +77,7 @@ cdef bint onednn_runs_on_team() noexcept:
     return _uses_team
 
 
-cdef int check(int status, str what) except -1:
+cdef int check(int status, str what) except -1:  # raises the error of a oneDNN status
     if status != 0:
         raise CynetError(f"oneDNN: {what}: {_STATUS_NAMES.get(status, f'status {status}')}")
     return 0

@@ -38,7 +38,7 @@ cdef class Matmul:
         part = tuple(size // self.stacks for size in stack)
         rows, columns = m // self.cuts, n // self.strips
 
-        def layout(size, whole, transposed=False):
+        def layout(size, whole, transposed=False):  # of a part of a stack of matrices
             strides = [1, whole[0]] if transposed else [whole[1], 1]
             return Layout((*part, *size), [prod(whole)] * len(stack) + strides, dtype)
 

@@ -56,7 +56,7 @@ def _cost_of_cuts(data, weight, out, slices, cuts):
     return cost
 
 
-def slices_and_cuts(data, weight, out):
+def choose_slicing(data, weight, out):
     """Return how many slices of the batch and cuts of the filters the gradient of a weight is made
     of.
 
@@ -77,7 +77,7 @@ def slices_and_cuts(data, weight, out):
     return min((way for way in costs if costs[way][0] <= maximum), key=lambda way: sum(costs[way]))
 
 
-def rows_as_images(data, out):
+def row_image_shapes(data, out):
     """Return the shapes of data and out with one image's pixel rows seen as several images."""
     rows = max(n for n in range(1, MAX_PARTS + 1) if data[2] % n == 0)
     return [(rows, shape[1], shape[2] // rows, *shape[3:]) for shape in (data, out)]

@@ -19,7 +19,7 @@ from math import prod
 from ...base.dtype import dtype_flag
 from ..parallel import get_num_threads
 from .onednn import Convolution, as_channels_last, make_reorder, as_row_major
-from .onednn_parts import rows_as_images, images_per_slice, slices_and_cuts
+from .onednn_parts import row_image_shapes, images_per_slice, choose_slicing
 
 
 cdef class WeightGradient:
@@ -31,7 +31,7 @@ cdef class WeightGradient:
         cdef int i, thread
         cdef int64_t item = 2 if dtype == "bfloat16" else sizeof(float)
         if last and data[0] == 1 and {*weight[-len(stride):], *stride} == {1} and not any(pad):
-            data, out = rows_as_images(data, out)
+            data, out = row_image_shapes(data, out)
         self.dtype, self.has_bias = dtype_flag(dtype), bias
         self.add = find_unary(b"identity", self.dtype, True)
         self.add_slice = find_unary(b"identity", kFloat32, True)
@@ -39,7 +39,7 @@ cdef class WeightGradient:
         self.products = self.size * out[0] * prod(out[2:])
         # oneDNN's own threads and the team's would be too many together
         threads = get_num_threads() if onednn_runs_on_team() else 1
-        for self.slices, self.cuts in (slices_and_cuts(data, weight, out), (1, 1)):
+        for self.slices, self.cuts in (choose_slicing(data, weight, out), (1, 1)):
             self.parts = self.slices * self.cuts
             self.threads, self._owned, self.space_bytes = min(self.parts, threads), [], 0
             part_weight = (weight[0] // self.cuts, *weight[1:])

@@ -5,7 +5,7 @@
 // matrix product whose columns are (row, column, channel), so a row of the window is one contiguous
 // term, which is added to dx. oneDNN's kernels use a vector for the channels, most of whose lanes
 // are empty if there are few, as in the last layer of a generator. More channels than a chunk are
-// done chunk by chunk, with weights packed beforehand (scatter_pack), so that few images can be
+// done chunk by chunk, with weights packed beforehand (scatter_pack_w), so that few images can be
 // shared among threads.
 
 constexpr int64_t SCATTER_PIXELS = 64;  // maximum pixels of a block of rows of dy
@@ -37,7 +37,7 @@ inline int64_t scatter_packed_floats(const ConvWindow& s) {
 }
 
 // Floats of scratch: the weights if they are not packed, and the windows of each thread.
-inline int64_t scatter_scratch(const ConvWindow& s, int threads, bool packed) {
+inline int64_t scatter_scratch(const ConvWindow& s, int threads, bool packed) {  // floats
   return (packed ? 0 : scatter_packed_floats(s)) +
          threads * (scatter_row_count(s) * s.out_width * ScatterChunk(s, 0).row + FLOATS_APART);
 }
@@ -54,7 +54,7 @@ inline void add_floats(const float* from, float* to, int64_t n) {
 }
 
 // Packs weights (filters, channels, kernel_h, kernel_w) to panels of (row, column, channel).
-inline void scatter_pack(const ConvWindow& s, const float* w, int threads, float* to) {
+inline void scatter_pack_w(const ConvWindow& s, const float* w, int threads, float* to) {
   const int64_t taps = tap_count(s), chunks = scatter_chunk_count(s);
   const int64_t parts = std::min<int64_t>(threads, chunks);
   for_parts(parts, [&](int64_t part) {
@@ -83,8 +83,8 @@ inline void scatter_pack(const ConvWindow& s, const float* w, int threads, float
 
 // Adds the windows of the pixels of row y of dy to the rows begin .. end of an image's dx; `dx` is
 // the chunk's first channel.
-inline void scatter_row(const ConvWindow& s, const ScatterChunk& chunk, const float* windows,
-                        int64_t y, int64_t begin, int64_t end, float* dx) {
+inline void add_row_windows(const ConvWindow& s, const ScatterChunk& chunk, const float* windows,
+                            int64_t y, int64_t begin, int64_t end, float* dx) {
   const int64_t length = s.kernel_w * chunk.channels;
   // the windows of one pass do not overlap
   const int64_t passes = (s.kernel_w + s.stride_w - 1) / s.stride_w;
@@ -113,8 +113,8 @@ inline void scatter_row(const ConvWindow& s, const ScatterChunk& chunk, const fl
 // dx = gradient of x, or dx += if `add`; windows are not dilated. Threads share images and chunks
 // of channels, or rows if these are few. The order of the sums does not depend on the number of
 // threads. If `packed` is given, w is not read.
-inline void scatter_data(const ConvWindow& s, const float* w, const float* packed, const float* dy,
-                         float* dx, bool add, int threads, float* space) {
+inline void scatter_to_dx(const ConvWindow& s, const float* w, const float* packed, const float* dy,
+                          float* dx, bool add, int threads, float* space) {
   const int64_t chunks = scatter_chunk_count(s), step = scatter_row_count(s),
                 line = s.width * s.channels;
   const int64_t own = step * s.out_width * ScatterChunk(s, 0).row + FLOATS_APART;
@@ -123,7 +123,7 @@ inline void scatter_data(const ConvWindow& s, const float* w, const float* packe
   const TermOffsets term = {0, 0};
   const ResultPart target = {0, 0, 1};
   if (!packed) {
-    scatter_pack(s, w, threads, space);
+    scatter_pack_w(s, w, threads, space);
     packed = space;
     space += scatter_packed_floats(s);
   }
@@ -154,7 +154,7 @@ inline void scatter_data(const ConvWindow& s, const float* w, const float* packe
                      panel += s.filters * vector_count(j_end - j) * LANES;
                    });
         for (int64_t i = 0; i < rows; ++i)
-          scatter_row(s, chunk, windows + i * s.out_width * chunk.row, y + i, begin, end, to);
+          add_row_windows(s, chunk, windows + i * s.out_width * chunk.row, y + i, begin, end, to);
       }
     }
   });

@@ -118,8 +118,8 @@ inline int64_t winograd_packed_size(int form, const WinogradShape& shape) {
 }
 
 // Packs weights for forward in this form; `to` must be aligned to 64.
-inline void winograd_pack(int form, const WinogradShape& shape, const float* w, int threads,
-                          float* packed) {
+inline void winograd_pack_w(int form, const WinogradShape& shape, const float* w, int threads,
+                            float* packed) {
   winograd_functions(form).pack_weights(shape, w, threads, packed);
 }
 

@@ -3,7 +3,7 @@
 x is (batch, height, width, channels), y (batch, (height + 2 pad_h - kernel) // stride + 1, (width +
 2 pad_w - kernel) // stride + 1, filters), w (filters, channels, kernel, kernel), each C-contiguous;
 kernel is 2 to 5 with stride 1, 3 to 8 with stride 2. `space` is scratch of that many bytes,
-aligned to 64. winograd_pack brings w into the form that winograd_forward otherwise makes of it in
+aligned to 64. winograd_pack_w brings w into the form that winograd_forward otherwise makes of it in
 every run. Results do not depend on the number of threads. Errors are about twice those of a direct
 sum in float32.
 """
@@ -31,11 +31,11 @@ cdef size_t winograd_workspace_bytes(const WinogradShape* shape, int threads,
 
 # The floats of packed weights, and the packing of w; aligned to 64, valid for one CPU level.
 cdef int64_t winograd_packed_size(const WinogradShape* shape) noexcept nogil
-cdef void winograd_pack(const WinogradShape* shape, const float* w, int threads,
-                        float* packed) noexcept nogil
+cdef void winograd_pack_w(const WinogradShape* shape, const float* w, int threads,
+                          float* packed) noexcept nogil
 
 # y = relu(x * w + bias + y): `bias` may be NULL; `relu` and `add` (of y) are flags; `packed`: w
-# comes from winograd_pack.
+# comes from winograd_pack_w.
 cdef void winograd_forward(const WinogradShape* shape, const float* x, const float* w,
                            bint packed, const float* bias, bint relu, float* y, bint add,
                            int threads, char* space) noexcept nogil

@@ -16,7 +16,7 @@ cdef extern from "conv/winograd.h" namespace "cynet" nogil:
                                                        WorkspaceUse stage) noexcept
     int64_t cpp_packed_size "cynet::winograd_packed_size"(
         int form, const WinogradShape& shape) noexcept
-    void cpp_pack "cynet::winograd_pack"(
+    void cpp_pack "cynet::winograd_pack_w"(
         int form, const WinogradShape& shape, const float* w, int threads, float* packed) noexcept
     void cpp_forward "cynet::winograd_forward"(
         int form, const WinogradShape& shape, const float* x, const float* w, bint packed,
@@ -42,8 +42,8 @@ cdef int64_t winograd_packed_size(const WinogradShape* shape) noexcept nogil:
     return cpp_packed_size(_form_for_cpu(shape), shape[0])
 
 
-cdef void winograd_pack(const WinogradShape* shape, const float* w, int threads,
-                        float* packed) noexcept nogil:
+cdef void winograd_pack_w(const WinogradShape* shape, const float* w, int threads,
+                          float* packed) noexcept nogil:
     cpp_pack(_form_for_cpu(shape), shape[0], w, threads, packed)
 
 

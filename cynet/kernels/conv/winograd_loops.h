@@ -255,7 +255,7 @@ inline void correlate_all(const WinogradProblem& p, int64_t kernel, bool add, fl
   for (int64_t first = 0; first < plan.filter_blocks; first += plan.chunk) {
     const int64_t last = std::min(first + plan.chunk, plan.filter_blocks);
     const int64_t groups = (last - first + FILTERS - 1) / FILTERS;
-    const int64_t spans = plan.span_count(groups, threads), units = plan.cuts * spans;
+    const int64_t spans = plan.spans_per_chunk(groups, threads), units = plan.cuts * spans;
     const int64_t workers = std::min<int64_t>(threads, units);
     for_parts(workers, [&](int64_t worker) {
       for (int64_t i = units * worker / workers; i < units * (worker + 1) / workers; ++i) {

@@ -19,7 +19,7 @@
 constexpr bool BY_ROW = WINOGRAD_BY_ROW;  // sums of one row of positions at a time
 // Sums that are held in registers: of ROWS tiles (or fewer, in steps of STEP) by all positions of a
 // row, or by FILTERS blocks of filters.
-constexpr int ROWS = BY_ROW ? 4 : LANES == 16 ? 12 : 6, STEP = BY_ROW ? ROWS : ROWS / 3;
+constexpr int ROWS = BY_ROW ? 4 : LANES == 16 ? 12 : 6, STEP = BY_ROW ? ROWS : ROWS / 3;  // tiles
 constexpr int FILTERS = BY_ROW ? 1 : 2;  // blocks of filters in the registers
 
 constexpr int64_t block_count(int64_t n) { return (n + LANES - 1) / LANES; }
@@ -28,7 +28,7 @@ constexpr int64_t round_to_cache_line(int64_t n) { return (n + 15) / 16 * 16; }
 constexpr int64_t spaced_floats(int64_t n) { return round_to_cache_line(n) + FLOATS_APART; }
 
 // True if adjacent tiles are transformed together.
-constexpr bool USES_STRIPS = LANES < 16 && !BY_ROW;
+constexpr bool USES_STRIPS = LANES < 16 && !BY_ROW;  // adjacent tiles are transformed together
 
 // Floats for the columns of `tiles` adjacent tiles (read_run): up to 6 positions per column, 4
 // columns per tile and 2 more.
@@ -97,16 +97,16 @@ struct ForwardPlan {  // memory layout of the forward products
     }
     part = spaced_floats(v + s + strip_floats(tile_block));
   }
-  int64_t floats(int threads, bool packed = false) const {
+  int64_t floats(int threads, bool packed = false) const {  // of workspace
     return spaced_floats(zeros) + (packed ? 0 : spaced_floats(u)) + threads * part;
   }
   // The number of filter blocks whose weights are interleaved with those of block b.
-  int64_t blocks_interleaved_with(int64_t b) const {
+  int64_t interleaved_block_count(int64_t b) const {
     return std::min<int64_t>(FILTERS, filter_blocks - b / FILTERS * FILTERS);
   }
   // The offset in u of a filter block's weights for a channel.
-  int64_t u_offset(int64_t b, int64_t channel) const {
-    return b / FILTERS * FILTERS * u_block + channel * blocks_interleaved_with(b) * u_channel +
+  int64_t u_offset(int64_t b, int64_t channel) const {  // of a block's weights in u
+    return b / FILTERS * FILTERS * u_block + channel * interleaved_block_count(b) * u_channel +
            b % FILTERS * LANES;
   }
 };
@@ -146,7 +146,7 @@ struct GradientPlan {  // memory layout of the weight gradient
   int64_t floats(int threads) const { return spaced_floats(zeros) + cuts * sums + threads * part; }
   // The number of parts of a chunk's groups: as many units of work as threads, or a multiple, if
   // possible. A sum is made of the same parts.
-  int64_t span_count(int64_t groups, int64_t threads) const {
+  int64_t spans_per_chunk(int64_t groups, int64_t threads) const {
     for (int64_t n = 1; n <= groups; ++n)
       if (cuts * n % threads == 0) return n;
     return std::min(groups, (threads + cuts - 1) / cuts);

@@ -43,7 +43,7 @@ CYNET_XINLINE void transform_columns(const Get& get, float* s) {
 // Row i of the positions of ROWS tiles and one filter block: the sums over channels of v u, then
 // the transform along the columns to s[tile][i][N].
 template <int P, int N>
-CYNET_XINLINE void product_of_row(const float* v, const float* u, int64_t channels, float* s) {
+CYNET_XINLINE void sum_products_of_row(const float* v, const float* u, int64_t channels, float* s) {
   Vec sum[P][ROWS] = {};
   for_channels<P, P>(v, u, channels, [&](const float* v, const float* u, int64_t c) CYNET_XLAMBDA {
 #pragma GCC unroll 6
@@ -61,7 +61,7 @@ CYNET_XINLINE void product_of_row(const float* v, const float* u, int64_t channe
 // One position of TILES tiles (up to ROWS) and BLOCKS filter blocks: the sums over channels of v u,
 // to s[block][tile]. Weights are prefetched 16 KiB ahead, as many serve a few tiles only.
 template <int TILES, int BLOCKS>
-inline void product_of_position(const float* v, const float* u, int64_t channels, float* s) {
+inline void sum_products_at_position(const float* v, const float* u, int64_t channels, float* s) {
   constexpr int64_t PREFETCH_FLOATS = 4096;
   Vec sum[BLOCKS][TILES] = {};
   for_channels<1, BLOCKS>(v, u, channels,
@@ -76,11 +76,11 @@ inline void product_of_position(const float* v, const float* u, int64_t channels
 }
 
 template <int BLOCKS>
-inline void product_of_tiles(int64_t tiles, const float* v, const float* u, int64_t channels,
-                             float* s) {
-  const auto run = tiles > 2 * STEP ? &product_of_position<ROWS, BLOCKS>
-                   : tiles > STEP   ? &product_of_position<2 * STEP, BLOCKS>
-                                    : &product_of_position<STEP, BLOCKS>;
+inline void sum_tile_products(int64_t tiles, const float* v, const float* u, int64_t channels,
+                              float* s) {
+  const auto run = tiles > 2 * STEP ? &sum_products_at_position<ROWS, BLOCKS>
+                   : tiles > STEP   ? &sum_products_at_position<2 * STEP, BLOCKS>
+                                    : &sum_products_at_position<STEP, BLOCKS>;
   run(v, u, channels, s);
 }
 
@@ -93,14 +93,14 @@ inline void sum_products(const ForwardPlan& plan, const float* v, const float* u
   if constexpr (BY_ROW) {
     for (int64_t i = 0; i < P; ++i)
       for (int64_t g = 0; g < groups; ++g)
-        product_of_row<P, N>(v + i * plan.v_down + g * plan.v_group,
-                             u + plan.u_offset(b, 0) + i * plan.u_down, channels,
-                             s + g * plan.s_group + i * plan.s_position);
+        sum_products_of_row<P, N>(v + i * plan.v_down + g * plan.v_group,
+                                  u + plan.u_offset(b, 0) + i * plan.u_down, channels,
+                                  s + g * plan.s_group + i * plan.s_position);
   } else {
     for (int64_t q = 0; q < P * P; ++q)
       for (int64_t f = b; f < last; f += FILTERS) {
-        const auto run = plan.blocks_interleaved_with(f) == FILTERS ? &product_of_tiles<FILTERS>
-                                                                    : &product_of_tiles<1>;
+        const auto run = plan.interleaved_block_count(f) == FILTERS ? &sum_tile_products<FILTERS>
+                                                                    : &sum_tile_products<1>;
         for (int64_t g = 0; g < groups; ++g)
           run(tiles - g * ROWS, v + q * plan.v_across + g * plan.v_group,
               u + q * plan.u_across + plan.u_offset(f, 0), channels,

@@ -39,9 +39,9 @@ inline bool is_supported(const WinogradShape& s) { return is_supported(s.kernel,
 // j + q - left) of the image, which may be outside.
 struct Image {  // size of an image, or of its phases
   int64_t batch, height, width, channels, step, top, left;
-  int64_t rows() const { return step == 1 ? height : (height - 1 + top) / 2 + 1; }
-  int64_t columns() const { return step == 1 ? width : (width - 1 + left) / 2 + 1; }
-  int64_t phases() const { return step * step; }
+  int64_t rows() const { return step == 1 ? height : (height - 1 + top) / 2 + 1; }  // of a phase
+  int64_t columns() const { return step == 1 ? width : (width - 1 + left) / 2 + 1; }  // of a phase
+  int64_t phases() const { return step * step; }  // of the strides
 };
 
 inline Image input_image(const WinogradShape& s) {

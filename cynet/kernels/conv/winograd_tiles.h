@@ -23,8 +23,8 @@ inline int64_t pixels_to_steps(const Image& image, int64_t pixels) {
 // Pixels outside are read from `zeros`. The offset is computed without a branch: half of a small
 // image's tiles reach outside.
 template <int SIDE, class Body>
-CYNET_XINLINE void read_phase(const float* x, const Image& image, const Tile& tile,
-                              const float* zeros, int64_t first, const Body& body) {
+CYNET_XINLINE void read_phase_tile(const float* x, const Image& image, const Tile& tile,
+                                   const float* zeros, int64_t first, const Body& body) {
   const int64_t channels = image.channels, whole = channels / LANES, rest = channels % LANES;
   const int64_t size = sizeof(float), column = channels * size, row = image.width * column;
   const uintptr_t nothing = reinterpret_cast<uintptr_t>(zeros);
@@ -64,7 +64,7 @@ CYNET_XINLINE void read_tile(const float* x, const Image& image, const Tile& til
                              const float* zeros, const Body& body) {
   const int64_t blocks = block_count(image.channels);
   for (int64_t phase = 0; phase < image.phases(); ++phase)
-    read_phase<SIDE>(x, image, tile_in_phase(image, tile, phase), zeros, phase * blocks, body);
+    read_phase_tile<SIDE>(x, image, tile_in_phase(image, tile, phase), zeros, phase * blocks, body);
 }
 
 // Transforms the columns left .. right of P rows, `row` floats apart, read by get(place, row), to P

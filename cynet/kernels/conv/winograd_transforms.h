@@ -7,7 +7,7 @@ using namespace cynet::winograd;
 // ----- one-dimensional transforms at the points 0, A, -A, B, -B, infinity
 
 // B^T: 6 inputs to 6 positions, in three parts, so that few registers are live.
-CYNET_XINLINE Vec input_end_position(Vec x0, Vec x2, Vec x4) {
+CYNET_XINLINE Vec input_end_position(Vec x0, Vec x2, Vec x4) {  // at the points 0 and infinity
   return x4 - (A2 + B2) * x2 + A2 * B2 * x0;
 }
 CYNET_XINLINE void input_positions(float p, float q2, Vec x1, Vec x2, Vec x3, Vec x4, Vec* plus,
@@ -71,7 +71,7 @@ CYNET_XINLINE void outputs_to_positions(const Vec* y, Vec* w) {
 
 // G: K weights to P positions; and its transpose: P positions to K gradients of weights.
 template <int P>
-CYNET_XINLINE void scale_positions(const Vec* w, Vec* x) {
+CYNET_XINLINE void weights_to_positions(const Vec* w, Vec* x) {
   constexpr float a = P == 6 ? GA : GA * A1, b = P == 6 ? GB : GB * B1;
   if constexpr (P == 6) *x++ = G0 * *w++;
   x[0] = a * w[0];
@@ -84,12 +84,12 @@ template <int P, int K>
 CYNET_XINLINE void transform_weight(const Vec* g, Vec* w) {
   Vec x[P];
   outputs_to_positions<P, K>(g, x);
-  scale_positions<P>(x, w);
+  weights_to_positions<P>(x, w);
 }
 template <int P, int K>
 CYNET_XINLINE void transform_weight_gradient(const Vec* w, Vec* g) {
   Vec x[P];
-  scale_positions<P>(w, x);
+  weights_to_positions<P>(w, x);
   positions_to_outputs<P, K>(x, g);
 }
 

@@ -12,8 +12,8 @@ CYNET_PARAMS(BoxFormat, BOX_FORMAT_FIELDS)
 
 // out[j] (+)= overlap of a box and box j of n
 template <typename T>
-CYNET_NOINLINE void box_overlaps(const Corners<T>& box, const T* others, int64_t n, T* out,
-                                 bool add) {
+CYNET_NOINLINE void write_overlaps(const Corners<T>& box, const T* others, int64_t n, T* out,
+                                   bool add) {
   const Corners<T> a = box;
   CYNET_IVDEP
   for (int64_t j = 0; j < n; ++j) {
@@ -36,7 +36,7 @@ void box_iou(const Args& args) {
       const int64_t n = std::min<int64_t>(BLOCK, m - j);
       for (int64_t k = 0; k < n; ++k) corners[k] = corners_of(rhs + 4 * (j + k), center);
       for (int64_t i = begin; i < end; ++i)
-        box_overlaps(corners_of(lhs + 4 * i, center), &corners[0].left, n, out + i * m + j, add);
+        write_overlaps(corners_of(lhs + 4 * i, center), &corners[0].left, n, out + i * m + j, add);
     }
   });
 }

@@ -124,7 +124,7 @@ struct BoxCandidates {  // boxes that suppress each other
 
   // Fills in n candidates: box(i) returns the corners of the i-th best, kind(i) its class.
   template <typename Box, typename Kind>
-  void fill(int64_t n, const Box& box, const Kind& kind_of) {
+  void fill(int64_t n, const Box& box, const Kind& kind_of) {  // sets n candidates
     for (int64_t i = 0; kind && i < n; ++i) kind[i] = kind_of(i);
     if (kind) order_by_score(kind, order, n, n, true);
     for (int64_t i = 0; i < n; ++i) {

@@ -147,7 +147,7 @@ struct AnchorMatches {  // which box each anchor has
   }
 
   // Matches further anchors that overlap a box by more than `enough`. Returns how many.
-  int64_t match_overlapping(float enough) {
+  int64_t match_overlapping_anchors(float enough) {
     int64_t positives = 0;
     for (int64_t j = 0; j < n; ++j)
       if (state[j] != POSITIVE && best_share[j] > enough) {
@@ -190,7 +190,7 @@ void match_anchors(const TargetParams& o, const float* anchors, int64_t n, const
   float* likely = pieces.allocate<float>(n);
   matches.compute_overlaps(anchors, labels, width);
   int64_t positives = matches.match_boxes(pieces.allocate<BestAnchor>(boxes));
-  if (enough > 0) positives += matches.match_overlapping(enough);
+  if (enough > 0) positives += matches.match_overlapping_anchors(enough);
   if (ratio > 0) {
     const int64_t most = static_cast<int64_t>(static_cast<float>(positives) * ratio);
     matches.mine_negatives(std::min(most, n - positives), float(o.negative_mining_thresh), scores,

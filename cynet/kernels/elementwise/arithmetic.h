@@ -32,11 +32,11 @@ enum ArithmeticOp {
 };
 // An operand is an array, one element, or an array by a number. AHEAD: what the next tile reads of
 // the array is prefetched.
-enum OperandForm { PLAIN, PLAIN_AHEAD, SCALED, SCALED_AHEAD, REPEATED, FORMS };
+enum OperandForm { PLAIN, PLAIN_AHEAD, SCALED, SCALED_AHEAD, REPEATED, FORMS };  // AHEAD: prefetch
 
 struct ArithmeticStep {
-  int code;            // ArithmeticOp * FORMS + OperandForm
-  const char* at;      // the operand
+  int code;  // ArithmeticOp * FORMS + OperandForm
+  const char* at;  // the operand
   const char* number;  // constant factor of the form SCALED
 };
 enum { MOST_STEPS = 64 };  // most operations that one joined loop may do
@@ -55,8 +55,8 @@ namespace cynet {
 inline void run_arithmetic(int dtype, int level, const ArithmeticStep* steps, int count,
                            int64_t n) {
   typedef void (*Run)(const ArithmeticStep*, int, int64_t);
-  static const Run floats[] = CYNET_AT_LEVELS(arithmetic_run<float>);
-  static const Run doubles[] = CYNET_AT_LEVELS(arithmetic_run<double>);
+  static const Run floats[] = CYNET_AT_LEVELS(run_steps_on_array<float>);
+  static const Run doubles[] = CYNET_AT_LEVELS(run_steps_on_array<double>);
   (dtype == F64 ? doubles : floats)[level](steps, count, n);
 }
 #else
@@ -65,7 +65,7 @@ inline void run_arithmetic(int, int, const ArithmeticStep*, int, int64_t) {}
 
 // The loop of each ArithmeticOp, by dtype (F32, F64): set once by the module that runs chains.
 static void* arithmetic_loops[2][PUT] = {};
-inline void set_arithmetic(int op, const Kernel& kernel) {
+inline void set_arithmetic_loop(int op, const Kernel& kernel) {
   arithmetic_loops[kernel.compute == F64][op] = kernel.loop;
 }
 
@@ -86,7 +86,7 @@ class ArithmeticJoiner {
       if (loops[k].kind == FOLDED) continue;
       FusedLoop loop = loops[k];
       loop.first = n_steps;
-      if (loops[k].op != NO_ARITHMETIC) end = join_lines(k);
+      if (loops[k].op != NO_ARITHMETIC) end = join_lines_from(k);
       loop.n_steps = n_steps - loop.first;
       if (end > k + 1 || is_scaled(k)) loop.kind = ARITHMETIC;
       else n_steps = loop.first;  // a single step needs no saved value
@@ -96,7 +96,7 @@ class ArithmeticJoiner {
   }
 
  private:
-  enum { NOTHING = -1 };         // a step has no operand
+  enum { NOTHING = -1 };  // a step has no operand
   enum { SHORTEST_ROW = 256 };  // rows from this length on are fused
   FusedLoop* const loops;
   const int count;
@@ -112,7 +112,7 @@ class ArithmeticJoiner {
   bool is_scaled(int k) const { return loops[k].scaled[0] || loops[k].scaled[1]; }
 
   // True if an operand has as many elements as the target.
-  static bool moves_with_target(const FusedOperand& o) {
+  static bool has_target_size(const FusedOperand& o) {
     return o.array == -1 || (o.array >= 0 && o.column == 1);
   }
   static bool are_same_operand(const FusedOperand& a, const FusedOperand& b) {
@@ -126,8 +126,8 @@ class ArithmeticJoiner {
     const Kernel& kernel = loop.kernel;
     if (loop.kind != FUSED_KERNEL || loop.reads > 2 || kernel.add || kernel.dtype > F64 ||
         kernel.compute != kernel.dtype || (loop.by_rows && columns < SHORTEST_ROW) ||
-        !(moves_with_target(operand_of(k, 0)) ||
-          (loop.reads == 2 && moves_with_target(operand_of(k, 1)))))
+        !(has_target_size(operand_of(k, 0)) ||
+          (loop.reads == 2 && has_target_size(operand_of(k, 1)))))
       return NO_ARITHMETIC;
     for (int op = PLUS; op < PUT; ++op)
       if (arithmetic_loops[kernel.dtype][op] == kernel.loop) return op;
@@ -180,9 +180,9 @@ class ArithmeticJoiner {
   }
 
   // Joins lines from k on into one loop; returns the first line after it.
-  int join_lines(int k) {
+  int join_lines_from(int k) {
     const int first = n_steps, by_rows = loops[k].by_rows;
-    int side = !moves_with_target(operand_of(k, 0));
+    int side = !has_target_size(operand_of(k, 0));
     append_step(first, TAKE, loops[k].operand[side], loops[k].scaled[side]);
     while (true) {
       const FusedLoop& loop = loops[k];
@@ -194,8 +194,8 @@ class ArithmeticJoiner {
       while (next < count && loops[next].kind == FOLDED) ++next;
       const bool goes_on = next < count && loops[next].op != NO_ARITHMETIC &&
                            loops[next].by_rows == by_rows && n_steps - first < MOST_STEPS - 3;
-      side = goes_on ? register_operand(next, target_of(k)) : -1;
-      if (target_of(k).array >= 0 || is_register_read(target_of(k), next, side >= 0))
+      side = goes_on ? operand_in_register(next, target_of(k)) : -1;
+      if (target_of(k).array >= 0 || is_read_from_memory(target_of(k), next, side >= 0))
         append_step(first, PUT, loop.target);
       if (side < 0) return next;
       k = next;
@@ -203,7 +203,7 @@ class ArithmeticJoiner {
   }
 
   // The index of the operand of line k that is in registers after `value` was computed, or -1.
-  int register_operand(int k, const FusedOperand& value) const {
+  int operand_in_register(int k, const FusedOperand& value) const {
     int found = -1;
     for (int i = 0; i < loops[k].reads; ++i) {
       if (!are_same_operand(operand_of(k, i), value)) continue;
@@ -215,7 +215,7 @@ class ArithmeticJoiner {
 
   // True if a line from line k on reads `value` from memory; line k does not if it `has` it in a
   // register.
-  bool is_register_read(const FusedOperand& value, int k, bool has) const {
+  bool is_read_from_memory(const FusedOperand& value, int k, bool has) const {
     for (int j = k; j < count; ++j) {
       for (int i = 0; i < loops[j].reads && !(has && j == k); ++i)
         if (loops[j].kind != FOLDED && are_same_operand(operand_of(j, i), value)) return true;
@@ -225,7 +225,7 @@ class ArithmeticJoiner {
     return false;
   }
 
-  static int reversed_op(int op) {
+  static int reversed_op(int op) {  // the same with its operands exchanged
     return op == MINUS ? static_cast<int>(FROM) : op == OVER ? static_cast<int>(UNDER) : op;
   }
 };

@@ -43,8 +43,8 @@ CYNET_XINLINE Vec compute_op(Vec a, Vec b) {
 
 // The operation on the values and an operand of that form, from element i on.
 template <int op, int form, bool part, typename T, typename Vec, int K>
-CYNET_XINLINE void arithmetic_step(Vec (&value)[K], const ArithmeticStep& step, int64_t i,
-                                   int64_t n) {
+CYNET_XINLINE void apply_arithmetic_step(Vec (&value)[K], const ArithmeticStep& step, int64_t i,
+                                         int64_t n) {
   typedef Lanes<T> L;
   constexpr bool scaled = form == SCALED || form == SCALED_AHEAD;
   const T* p = reinterpret_cast<const T*>(step.at) + i;
@@ -64,13 +64,13 @@ CYNET_XINLINE void arithmetic_step(Vec (&value)[K], const ArithmeticStep& step, 
 
 // Elements [i, i + K vectors); with `part` K is 1, and there are n elements, less than a vector.
 template <typename T, int K, bool part>
-CYNET_XINLINE void arithmetic_tile(const ArithmeticStep* steps, int count, int64_t i, int64_t n) {
+CYNET_XINLINE void run_tile_steps(const ArithmeticStep* steps, int count, int64_t i, int64_t n) {
   typedef typename Lanes<T>::Vec Vec;
   Vec value[K] = {};
   for (int k = 0; k < count; ++k) {
     const ArithmeticStep& step = steps[k];
 #define CYNET_STEP_CASE(op, form) \
-  case op* FORMS + form: arithmetic_step<op, form, part, T>(value, step, i, n); break;
+  case op* FORMS + form: apply_arithmetic_step<op, form, part, T>(value, step, i, n); break;
 #define CYNET_STEP_CASES(op)        \
   CYNET_STEP_CASE(op, PLAIN)        \
   CYNET_STEP_CASE(op, PLAIN_AHEAD)  \
@@ -104,13 +104,13 @@ CYNET_XINLINE void arithmetic_tile(const ArithmeticStep* steps, int count, int64
 }
 
 template <typename T>
-void arithmetic_run(const ArithmeticStep* steps, int count, int64_t n) {
+void run_steps_on_array(const ArithmeticStep* steps, int count, int64_t n) {
   enum { LARGE = CYNET_LANES == 16 ? 16 : 12, SMALL = 4, VECTOR = Lanes<T>::COUNT };
   int64_t i = 0;
   for (; i + LARGE * VECTOR <= n; i += LARGE * VECTOR)
-    arithmetic_tile<T, LARGE, false>(steps, count, i, 0);
+    run_tile_steps<T, LARGE, false>(steps, count, i, 0);
   for (; i + SMALL * VECTOR <= n; i += SMALL * VECTOR)
-    arithmetic_tile<T, SMALL, false>(steps, count, i, 0);
-  for (; i + VECTOR <= n; i += VECTOR) arithmetic_tile<T, 1, false>(steps, count, i, 0);
-  if (i < n) arithmetic_tile<T, 1, true>(steps, count, i, n - i);
+    run_tile_steps<T, SMALL, false>(steps, count, i, 0);
+  for (; i + VECTOR <= n; i += VECTOR) run_tile_steps<T, 1, false>(steps, count, i, 0);
+  if (i < n) run_tile_steps<T, 1, true>(steps, count, i, n - i);
 }

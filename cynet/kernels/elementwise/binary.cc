@@ -5,9 +5,10 @@
 
 namespace cynet {
 
-#define REAL(F) CYNET_REAL_ROW(F, binary_loop, functor::F)  // a row with loops for floats
-#define ALL(F) CYNET_ROW(F, binary_loop, functor::F)  // a row with loops for all dtypes
+#define REAL(F) CYNET_REAL_FUNCTOR_ROW(F, binary_loop, functor::F)  // a row with loops for floats
+#define ALL(F) CYNET_FUNCTOR_ROW(F, binary_loop, functor::F)  // a row with loops for all dtypes
 static const FunctorRow<BinaryLoop> rows[] = {
+    // loops of each functor, by dtype
     // one per functor
     ALL(plus),        ALL(minus),         ALL(mul),          ALL(div),          ALL(mod),
     ALL(power),       ALL(maximum),       ALL(minimum),      ALL(equal),        ALL(not_equal),

@@ -5,9 +5,10 @@
 
 namespace cynet {
 
-#define REAL(F) CYNET_REAL_ROW(F, grad_loop, functor::F)  // a row with loops for floats
-#define ALL(F) CYNET_ROW(F, grad_loop, functor::F)  // a row with loops for all dtypes
+#define REAL(F) CYNET_REAL_FUNCTOR_ROW(F, grad_loop, functor::F)  // a row with loops for floats
+#define ALL(F) CYNET_FUNCTOR_ROW(F, grad_loop, functor::F)  // a row with loops for all dtypes
 static const FunctorRow<GradLoop> rows[] = {
+    // loops of each functor, by dtype
     // one per functor
     ALL(grad_one),       ALL(grad_minus_one),   ALL(grad_left),        ALL(grad_right),
     ALL(div_lgrad),      ALL(div_rgrad),        ALL(mod_rgrad),        ALL(power_lgrad),

@@ -116,7 +116,7 @@ inline void add_integers(int dtype, const void* x, void* out, int64_t n) {
 // Calls run(out, offset, n) over [0, n) in chunks, and converts the output when types differ, as
 // for sums of bool in uint8.
 template <class Run>
-inline void run_into_output(const Kernel& k, void* out, int64_t n, Run&& run) {
+inline void run_and_convert_output(const Kernel& k, void* out, int64_t n, Run&& run) {
   const int to = k.dtype;
   const int64_t size = element_size(to);
   if (to == k.compute || (to == BOOL && k.compute == U8 && !(k.add & ADDS))) {
@@ -143,9 +143,9 @@ inline void run_into_output(const Kernel& k, void* out, int64_t n, Run&& run) {
   }
 }
 
-inline void unary_run(const Kernel& k, const void* x, void* out, int64_t n) {
+inline void run_unary(const Kernel& k, const void* x, void* out, int64_t n) {
   const int64_t size = operand_size(k, 0);
-  run_into_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
+  run_and_convert_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
     ChunkBuffer chunk;
     reinterpret_cast<UnaryLoop>(k.loop)(load_converted(k, 0, ptr_at(x, i, size), 1, m, &chunk), to,
                                         m);
@@ -154,14 +154,14 @@ inline void unary_run(const Kernel& k, const void* x, void* out, int64_t n) {
 
 inline bool has_one_dtype(const Kernel& k) { return k.compute == k.dtype && !(k.add & MIXED); }
 
-inline void binary_run(const Kernel& k, const void* a, int sa, const void* b, int sb, void* out,
+inline void run_binary(const Kernel& k, const void* a, int sa, const void* b, int sb, void* out,
                        int64_t n) {
   if (has_one_dtype(k)) {
     reinterpret_cast<BinaryLoop>(k.loop)(a, sa, b, sb, out, n);
     return;
   }
   const int64_t size_a = operand_size(k, 0), size_b = operand_size(k, 1);
-  run_into_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
+  run_and_convert_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
     ChunkBuffer ca, cb;
     reinterpret_cast<BinaryLoop>(k.loop)(
         load_converted(k, 0, ptr_at(a, i * sa, size_a), sa, m, &ca), sa,
@@ -169,7 +169,7 @@ inline void binary_run(const Kernel& k, const void* a, int sa, const void* b, in
   });
 }
 
-inline void grad_run(const Kernel& k, const void* g, int sg, const void* a, int sa, const void* b,
+inline void run_grad(const Kernel& k, const void* g, int sg, const void* a, int sa, const void* b,
                      int sb, void* out, int64_t n) {
   if (has_one_dtype(k)) {
     reinterpret_cast<GradLoop>(k.loop)(g, sg, a, sa, b, sb, out, n);
@@ -177,7 +177,7 @@ inline void grad_run(const Kernel& k, const void* g, int sg, const void* a, int 
   }
   const int64_t size_g = operand_size(k, 0), size_a = operand_size(k, 1),
                 size_b = operand_size(k, 2);
-  run_into_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
+  run_and_convert_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
     ChunkBuffer cg, ca, cb;
     reinterpret_cast<GradLoop>(k.loop)(
         load_converted(k, 0, ptr_at(g, i * sg, size_g), sg, m, &cg), sg,
@@ -261,15 +261,15 @@ inline void parallel_for_blocks(int threads, int64_t n, Body&& body) {
 inline void unary_threaded(int threads, const Kernel& k, const void* x, void* out, int64_t n) {
   const int64_t size = element_size(k.dtype), size_x = operand_size(k, 0);
   parallel_for_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
-    unary_run(k, ptr_at(x, begin, size_x), ptr_at(out, begin, size), end - begin);
+    run_unary(k, ptr_at(x, begin, size_x), ptr_at(out, begin, size), end - begin);
   });
 }
 
 #ifdef CYNET_X86_LEVELS
 enum { STREAMED = 1024 };  // bytes at a time
 
-// binary_run with stores that bypass the caches: a cached store would first read the line.
-inline void binary_uncached(const Kernel& k, const char* a, const char* b, char* out, int64_t n) {
+// run_binary with stores that bypass the caches: a cached store would first read the line.
+inline void run_uncached(const Kernel& k, const char* a, const char* b, char* out, int64_t n) {
   const int64_t size = element_size(k.dtype), each = STREAMED / size;
   const BinaryLoop loop = reinterpret_cast<BinaryLoop>(k.loop);
   alignas(64) char part[STREAMED];
@@ -292,15 +292,15 @@ inline void binary_threaded(int threads, const Kernel& k, const void* a, int sa,
   if (n * size > BEYOND_CACHES && k.compute == k.dtype && !k.add && sa && sb && out != a &&
       out != b && reinterpret_cast<uintptr_t>(out) % 64 == 0) {
     parallel_for_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
-      binary_uncached(k, ptr_at(a, begin, size), ptr_at(b, begin, size), ptr_at(out, begin, size),
-                      end - begin);
+      run_uncached(k, ptr_at(a, begin, size), ptr_at(b, begin, size), ptr_at(out, begin, size),
+                   end - begin);
     });
     return;
   }
 #endif
   const int64_t size_a = operand_size(k, 0), size_b = operand_size(k, 1);
   parallel_for_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
-    binary_run(k, ptr_at(a, begin * sa, size_a), sa, ptr_at(b, begin * sb, size_b), sb,
+    run_binary(k, ptr_at(a, begin * sa, size_a), sa, ptr_at(b, begin * sb, size_b), sb,
                ptr_at(out, begin, size), end - begin);
   });
 }
@@ -310,7 +310,7 @@ inline void grad_threaded(int threads, const Kernel& k, const void* g, int sg, c
   const int64_t size = element_size(k.dtype), size_g = operand_size(k, 0);
   const int64_t size_a = operand_size(k, 1), size_b = operand_size(k, 2);
   parallel_for_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
-    grad_run(k, ptr_at(g, begin * sg, size_g), sg, ptr_at(a, begin * sa, size_a), sa,
+    run_grad(k, ptr_at(g, begin * sg, size_g), sg, ptr_at(a, begin * sa, size_a), sa,
              ptr_at(b, begin * sb, size_b), sb, ptr_at(out, begin, size), end - begin);
   });
 }
@@ -342,10 +342,10 @@ class FlatOperand {  // a broadcast operand in flat order
     if (in_place_) return ptr_at(data_, begin * own_.stride[0][0], size_);
     if (end - begin > laid_) {
       switch (size_) {
-        case 1: copy_period<uint8_t>(begin, end, chunk); break;
-        case 2: copy_period<uint16_t>(begin, end, chunk); break;
-        case 4: copy_period<uint32_t>(begin, end, chunk); break;
-        default: copy_period<uint64_t>(begin, end, chunk);
+        case 1: copy_to_chunk<uint8_t>(begin, end, chunk); break;
+        case 2: copy_to_chunk<uint16_t>(begin, end, chunk); break;
+        case 4: copy_to_chunk<uint32_t>(begin, end, chunk); break;
+        default: copy_to_chunk<uint64_t>(begin, end, chunk);
       }
       if (period_ && each % period_ == 0) laid_ = end - begin;  // all parts have the same values
     }
@@ -354,7 +354,7 @@ class FlatOperand {  // a broadcast operand in flat order
 
  private:
   template <typename T>
-  void copy_period(int64_t begin, int64_t end, ChunkBuffer* chunk) const {
+  void copy_to_chunk(int64_t begin, int64_t end, ChunkBuffer* chunk) const {
     T* to = reinterpret_cast<T*>(chunk->bytes);
     const int64_t stride = own_.stride[0][own_.ndim - 1];
     for_runs(own_, begin, end, [&](const int64_t* offset, int64_t n) {
@@ -397,7 +397,7 @@ inline void binary_broadcast(int threads, const Kernel& k, const Space& s, const
       ChunkBuffer ca, cb;
       for (int64_t i = first * each; i < past * each && i < s.size; i += each) {
         const int64_t end = i + each < s.size ? i + each : s.size;
-        binary_run(k, fa.part_address(i, end, each, &ca), fa.stride(),
+        run_binary(k, fa.part_address(i, end, each, &ca), fa.stride(),
                    fb.part_address(i, end, each, &cb), fb.stride(), ptr_at(out, i, size), end - i);
       }
     });
@@ -407,7 +407,7 @@ inline void binary_broadcast(int threads, const Kernel& k, const Space& s, const
   const int sa = s.stride[1][last] != 0, sb = s.stride[2][last] != 0;
   parallel_for(threads, s.size, [=, &k, &s](int64_t begin, int64_t end) {
     for_runs(s, begin, end, [=, &k](const int64_t* offset, int64_t n) {
-      binary_run(k, ptr_at(a, offset[1], size_a), sa, ptr_at(b, offset[2], size_b), sb,
+      run_binary(k, ptr_at(a, offset[1], size_a), sa, ptr_at(b, offset[2], size_b), sb,
                  ptr_at(out, offset[0], size), n);
     });
   });
@@ -425,7 +425,7 @@ inline void grad_broadcast(int threads, const Kernel& k, const Space& s, const v
       ChunkBuffer cg, ca, cb;
       for (int64_t i = first * each; i < past * each && i < s.size; i += each) {
         const int64_t end = i + each < s.size ? i + each : s.size;
-        grad_run(k, fg.part_address(i, end, each, &cg), fg.stride(),
+        run_grad(k, fg.part_address(i, end, each, &cg), fg.stride(),
                  fa.part_address(i, end, each, &ca), fa.stride(),
                  fb.part_address(i, end, each, &cb), fb.stride(), ptr_at(out, i, size), end - i);
       }
@@ -436,7 +436,7 @@ inline void grad_broadcast(int threads, const Kernel& k, const Space& s, const v
   const int sg = s.stride[1][last] != 0, sa = s.stride[2][last] != 0, sb = s.stride[3][last] != 0;
   parallel_for(threads, s.size, [=, &k, &s](int64_t begin, int64_t end) {
     for_runs(s, begin, end, [=, &k](const int64_t* offset, int64_t n) {
-      grad_run(k, ptr_at(g, offset[1], size_g), sg, ptr_at(a, offset[2], size_a), sa,
+      run_grad(k, ptr_at(g, offset[1], size_g), sg, ptr_at(a, offset[2], size_a), sa,
                ptr_at(b, offset[3], size_b), sb, ptr_at(out, offset[0], size), n);
     });
   });
@@ -458,7 +458,7 @@ inline void cast_add_array(int threads, const Kernel& plus, int from, const void
     for (int64_t i = begin; i < end; i += CHUNK) {
       const int64_t m = end - i < CHUNK ? end - i : static_cast<int64_t>(CHUNK);
       convert(from, plus.dtype, ptr_at(src, i, in), chunk.bytes, m);
-      unary_run(plus, chunk.bytes, ptr_at(dst, i, out), m);
+      run_unary(plus, chunk.bytes, ptr_at(dst, i, out), m);
     }
   });
 }

@@ -13,7 +13,7 @@ namespace cynet {
 
 // x as a float, rounded to odd if it is not exact: rounding that once more, to fewer bits, gives
 // the same as rounding x itself.
-CYNET_XINLINE float float_for_rounding(double x) {
+CYNET_XINLINE float float_for_rounding(double x) {  // rounded to odd if it is not exact
   const float near = static_cast<float>(x);
   const double back = near;
   const bool exact = back == x || x != x, beyond = x < 0 ? back < x : back > x;
@@ -23,7 +23,7 @@ CYNET_XINLINE float float_for_rounding(double x) {
 
 // An integer as a float that later rounds to the right narrow float (a float has 24 bits).
 template <typename From>
-CYNET_XINLINE float integer_for_rounding(From x) {
+CYNET_XINLINE float integer_for_rounding(From x) {  // a float that later rounds to fewer bits
   if constexpr (sizeof(From) < 4) {
     return static_cast<float>(x);
   } else if constexpr (sizeof(From) == 4) {
@@ -64,7 +64,7 @@ CYNET_XINLINE To convert_one(From x) {
 // x clamped to the range of T, truncated for integers; `nan` for NaN if T has none. T is as wide as
 // an integer x.
 template <typename T, typename From>
-CYNET_XINLINE T saturate(From x, T nan) {
+CYNET_XINLINE T saturate(From x, T nan) {  // clamps x to the range of T
   if constexpr (std::is_integral<From>::value) {
     static_assert(sizeof(From) <= sizeof(T), "an integer that may not fit");
     return static_cast<T>(x);
@@ -80,11 +80,11 @@ CYNET_XINLINE T saturate(From x, T nan) {
 
 // Limits of values of type T; a NaN, or a limit beyond the type, limits nothing.
 template <typename T>
-CYNET_XINLINE T lower_limit(double x) {
+CYNET_XINLINE T lower_limit(double x) {  // x clamped to T: a limit of its values
   return saturate<T>(x, std::numeric_limits<T>::lowest());
 }
 template <typename T>
-CYNET_XINLINE T upper_limit(double x) {
+CYNET_XINLINE T upper_limit(double x) {  // x clamped to T: a limit of its values
   return saturate<T>(x, std::numeric_limits<T>::max());
 }
 

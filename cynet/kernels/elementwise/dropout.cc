@@ -11,7 +11,7 @@ CYNET_PARAMS(Dropped, DROPPED_FIELDS)
 namespace {
 // y (+)= x; the two may be one array
 template <typename T>
-void pass_through(const Args& args, const T* x, T* y, int64_t n) {
+void copy_or_add(const Args& args, const T* x, T* y, int64_t n) {
   const bool add = args.add[0];
   if (!add && x == y) return;
   parallel_for(n < (1 << 19) ? 1 : args.threads, n, [=](int64_t begin, int64_t end) {
@@ -44,7 +44,7 @@ void dropout(const Args& args) {
   bool* keep = static_cast<bool*>(args.out[1]->data);
   if (!args.training && !p.always) {
     std::memset(keep, 1, drawn);
-    if (args.wanted[0]) pass_through(args, args.input<T>(0), args.output<T>(0), n);
+    if (args.wanted[0]) copy_or_add(args, args.input<T>(0), args.output<T>(0), n);
   } else if (args.wanted[0] && !p.repeats) {
     dropout_forward(args.level, args.seed, args.stream, p.p, keep, args.input<T>(0),
                     args.output<T>(0), n, args.add[0], args.threads);
@@ -58,7 +58,7 @@ template <typename T>
 void dropout_grad(const Args& args) {
   if (args.training || args.as<Dropped>().always)
     apply_mask<T>(args, static_cast<const bool*>(args.in[1]->data));
-  else pass_through(args, args.input<T>(0), args.output<T>(0), args.in[0]->size);
+  else copy_or_add(args, args.input<T>(0), args.output<T>(0), args.in[0]->size);
 }
 }  // namespace
 }  // namespace cynet

@@ -23,7 +23,7 @@ constexpr int BYTE_SHIFT[4] = {0, 8, 16, 24};  // of each byte of a 32-bit word,
 
 namespace cynet {
 
-typedef void (*DrawMask)(const Philox&, int64_t, float, bool*, int64_t);
+typedef void (*DrawMask)(const Philox&, int64_t, float, bool*, int64_t);  // draw_mask
 
 inline DrawMask draw_mask_function(int level) {
   static const DrawMask loops[] = CYNET_AT_LEVELS(draw_mask);

@@ -28,7 +28,7 @@ struct has_fast_form<F, std::void_t<decltype(&F::fast_form)>> : std::true_type {
 
 // out = g * F(x): a unary gradient as a binary functor.
 template <class F, bool = has_fast_form<F>::value>
-struct gradient_times {
+struct gradient_times {  // a unary gradient as a functor of g and x
   template <typename T>
   static CYNET_XINLINE T map(T g, T x) {
     return product_of(g, F::template map<T>(x));
@@ -67,7 +67,7 @@ constexpr bool can_add_directly<gradient_times<F>> = can_add_directly<F>;
 template <class F>
 constexpr bool expands_scalar = std::is_base_of<functor::prefers_expanded_scalar, F>::value;
 template <class F, typename = void>
-struct has_at_two_functor : std::false_type {};
+struct has_at_two_functor : std::false_type {};  // F has a functor for b = 2
 template <class F>
 struct has_at_two_functor<F, std::void_t<typename F::at_two_functor>> : std::true_type {};
 
@@ -84,13 +84,13 @@ struct FunctorRow {  // loops of a functor by dtype and level
   Loop loop[N_REQ][N_DTYPE][N_LEVEL];
 };
 
-#define CYNET_LOOPS_OF(Loop, F, add) \
+#define CYNET_FLOAT_LOOPS_OF(Loop, F, add) \
   CYNET_AT_LEVELS(Loop<F, float, add>), CYNET_AT_LEVELS(Loop<F, double, add>)
-#define CYNET_REAL_ROW(Name, Loop, F)                                     \
-  {                                                                       \
-    #Name, {                                                              \
-      {CYNET_LOOPS_OF(Loop, F, false)}, { CYNET_LOOPS_OF(Loop, F, true) } \
-    }                                                                     \
+#define CYNET_REAL_FUNCTOR_ROW(Name, Loop, F)                                         \
+  {                                                                                   \
+    #Name, {                                                                          \
+      {CYNET_FLOAT_LOOPS_OF(Loop, F, false)}, { CYNET_FLOAT_LOOPS_OF(Loop, F, true) } \
+    }                                                                                 \
   }
 
 #define CYNET_INTEGER_LOOPS_OF(Loop, F, add)                                       \
@@ -98,13 +98,13 @@ struct FunctorRow {  // loops of a functor by dtype and level
       {baseline::Loop<F, int8_t, add>}, {baseline::Loop<F, int64_t, add>}, {       \
     nullptr                                                                        \
   }
-#define CYNET_ROW(Name, Loop, F)                                                  \
-  {                                                                               \
-    #Name, {                                                                      \
-      {CYNET_LOOPS_OF(Loop, F, false), CYNET_INTEGER_LOOPS_OF(Loop, F, false)}, { \
-        CYNET_LOOPS_OF(Loop, F, true), CYNET_INTEGER_LOOPS_OF(Loop, F, true)      \
-      }                                                                           \
-    }                                                                             \
+#define CYNET_FUNCTOR_ROW(Name, Loop, F)                                                \
+  {                                                                                     \
+    #Name, {                                                                            \
+      {CYNET_FLOAT_LOOPS_OF(Loop, F, false), CYNET_INTEGER_LOOPS_OF(Loop, F, false)}, { \
+        CYNET_FLOAT_LOOPS_OF(Loop, F, true), CYNET_INTEGER_LOOPS_OF(Loop, F, true)      \
+      }                                                                                 \
+    }                                                                                   \
   }
 
 // The loop of functor `name` for `dtype`; bool arrays use the uint8 loop, whose sums become 0 or 1

@@ -16,7 +16,7 @@
 namespace cynet {
 namespace functor {
 
-#define CYNET_UNARY(Name, ...)            \
+#define CYNET_UNARY_OP(Name, ...)         \
   struct Name {                           \
     template <typename T>                 \
     static CYNET_XINLINE T map(T x) {     \
@@ -24,7 +24,7 @@ namespace functor {
     }                                     \
   };
 
-#define CYNET_BINARY(Name, ...)            \
+#define CYNET_BINARY_OP(Name, ...)         \
   struct Name {                            \
     template <typename T>                  \
     static CYNET_XINLINE T map(T a, T b) { \
@@ -50,15 +50,15 @@ CYNET_XINLINE bool is_nan(T x) {
 }
 
 // ----- unary, integers too -----------------------------------------------------------------------
-CYNET_UNARY(identity, x)
-CYNET_UNARY(zero, T(0) * 0)
-CYNET_UNARY(one, T(1))
-CYNET_UNARY(negative, negative_of(x))
-CYNET_UNARY(abs, x < T(0) ? negative_of(x) : (x == T(0) ? T(0) : x))
-CYNET_UNARY(sign, T(x > T(0)) - T(x < T(0)))
-CYNET_UNARY(square, product_of(x, x))
-CYNET_UNARY(relu, x < T(0) ? T(0) : x)
-CYNET_UNARY(logical_not, x == T(0))
+CYNET_UNARY_OP(identity, x)
+CYNET_UNARY_OP(zero, T(0) * 0)
+CYNET_UNARY_OP(one, T(1))
+CYNET_UNARY_OP(negative, negative_of(x))
+CYNET_UNARY_OP(abs, x < T(0) ? negative_of(x) : (x == T(0) ? T(0) : x))
+CYNET_UNARY_OP(sign, T(x > T(0)) - T(x < T(0)))
+CYNET_UNARY_OP(square, product_of(x, x))
+CYNET_UNARY_OP(relu, x < T(0) ? T(0) : x)
+CYNET_UNARY_OP(logical_not, x == T(0))
 
 // Rounding functions; they leave integers as they are.
 #define CYNET_ROUNDING(Name, ...)                         \
@@ -79,7 +79,7 @@ CYNET_ROUNDING(rint, x - std::floor(x) <= std::ceil(x) - x ? std::floor(x) : std
 
 // The number in a signed type that can represent it.
 template <typename T>
-CYNET_XINLINE auto signed_of(T a) {
+CYNET_XINLINE auto signed_of(T a) {  // the number in a signed type that can hold it
   if constexpr (std::is_unsigned<T>::value) return static_cast<int>(a);
   else return a;
 }
@@ -105,9 +105,9 @@ CYNET_BITWISE(lcm, (T a, T b), integer_lcm(signed_of(a), signed_of(b)))
 #undef CYNET_BITWISE
 
 // 1 or 0 for each number.
-CYNET_UNARY(isnan, x != x)
-CYNET_UNARY(isinf, x - x != x - x && x == x)
-CYNET_UNARY(isfinite, x - x == x - x)
+CYNET_UNARY_OP(isnan, x != x)
+CYNET_UNARY_OP(isinf, x - x != x - x && x == x)
+CYNET_UNARY_OP(isfinite, x - x == x - x)
 struct signbit {
   template <typename T>
   static CYNET_XINLINE T map(T x) {
@@ -130,34 +130,34 @@ struct erfinv {
 };
 
 // ----- unary, real -------------------------------------------------------------------------------
-CYNET_UNARY(exp, math::exp(x))
-CYNET_UNARY(log, math::log(x))
-CYNET_UNARY(log2, math::log2(x))
-CYNET_UNARY(log10, math::log10(x))
-CYNET_UNARY(log1p, math::log1p(x))
-CYNET_UNARY(expm1, math::expm1(x))
-CYNET_UNARY(sqrt, std::sqrt(x))
-CYNET_UNARY(rsqrt, T(1) / std::sqrt(x))
-CYNET_UNARY(cbrt, math::cbrt(x))
-CYNET_UNARY(rcbrt, T(1) / math::cbrt(x))
-CYNET_UNARY(reciprocal, T(1) / x)
+CYNET_UNARY_OP(exp, math::exp(x))
+CYNET_UNARY_OP(log, math::log(x))
+CYNET_UNARY_OP(log2, math::log2(x))
+CYNET_UNARY_OP(log10, math::log10(x))
+CYNET_UNARY_OP(log1p, math::log1p(x))
+CYNET_UNARY_OP(expm1, math::expm1(x))
+CYNET_UNARY_OP(sqrt, std::sqrt(x))
+CYNET_UNARY_OP(rsqrt, T(1) / std::sqrt(x))
+CYNET_UNARY_OP(cbrt, math::cbrt(x))
+CYNET_UNARY_OP(rcbrt, T(1) / math::cbrt(x))
+CYNET_UNARY_OP(reciprocal, T(1) / x)
 CYNET_TRIGONOMETRIC(sin)
 CYNET_TRIGONOMETRIC(cos)
 CYNET_TRIGONOMETRIC(tan)
-CYNET_UNARY(arcsin, math::arcsin(x))
-CYNET_UNARY(arccos, math::arccos(x))
-CYNET_UNARY(arctan, math::arctan(x))
-CYNET_UNARY(sinh, math::sinh(x))
-CYNET_UNARY(cosh, math::cosh(x))
-CYNET_UNARY(tanh, math::tanh(x))
-CYNET_UNARY(arcsinh, math::arcsinh(x))
-CYNET_UNARY(arccosh, math::arccosh(x))
-CYNET_UNARY(arctanh, math::arctanh(x))
-CYNET_UNARY(sigmoid, math::sigmoid(x))
-CYNET_UNARY(softsign, x / (T(1) + std::fabs(x)))
-CYNET_UNARY(softrelu, (x > T(0) ? x : T(0)) + math::log1p(math::exp(-std::fabs(x))))
-CYNET_UNARY(erf, math::erf(x))
-CYNET_UNARY(gamma, std::tgamma(x))
+CYNET_UNARY_OP(arcsin, math::arcsin(x))
+CYNET_UNARY_OP(arccos, math::arccos(x))
+CYNET_UNARY_OP(arctan, math::arctan(x))
+CYNET_UNARY_OP(sinh, math::sinh(x))
+CYNET_UNARY_OP(cosh, math::cosh(x))
+CYNET_UNARY_OP(tanh, math::tanh(x))
+CYNET_UNARY_OP(arcsinh, math::arcsinh(x))
+CYNET_UNARY_OP(arccosh, math::arccosh(x))
+CYNET_UNARY_OP(arctanh, math::arctanh(x))
+CYNET_UNARY_OP(sigmoid, math::sigmoid(x))
+CYNET_UNARY_OP(softsign, x / (T(1) + std::fabs(x)))
+CYNET_UNARY_OP(softrelu, (x > T(0) ? x : T(0)) + math::log1p(math::exp(-std::fabs(x))))
+CYNET_UNARY_OP(erf, math::erf(x))
+CYNET_UNARY_OP(gamma, std::tgamma(x))
 struct gammaln {
   template <typename T>
   static CYNET_XINLINE T map(T x) {
@@ -166,22 +166,22 @@ struct gammaln {
   static CYNET_XINLINE bool is_fast(float x) { return math::has_fast_gammaln(x); }
   static CYNET_XINLINE float fast_form(float x) { return math::fast_gammaln(x); }
 };
-CYNET_UNARY(degrees, x* T(57.29577951308232))
-CYNET_UNARY(radians, x* T(0.017453292519943295))
+CYNET_UNARY_OP(degrees, x* T(57.29577951308232))
+CYNET_UNARY_OP(radians, x* T(0.017453292519943295))
 
 // ----- unary gradients: of x unless the name ends in _y ------------------------------------------
-CYNET_UNARY(two_x, product_of(T(2), x))
-CYNET_UNARY(minus_one, T(-1))
-CYNET_UNARY(relu_grad_y, x > T(0) ? T(1) : (is_nan(x) ? x : T(0)))
-CYNET_UNARY(log2_grad, T(1.4426950408889634) / x)
-CYNET_UNARY(log10_grad, T(0.4342944819032518) / x)
-CYNET_UNARY(log1p_grad, T(1) / (T(1) + x))
-CYNET_UNARY(expm1_grad_y, x + T(1))
-CYNET_UNARY(sqrt_grad_y, T(0.5) / x)
-CYNET_UNARY(rsqrt_grad, T(-0.5) / (x * std::sqrt(x)))
-CYNET_UNARY(cbrt_grad_y, T(1) / (T(3) * x * x))
-CYNET_UNARY(rcbrt_grad, T(-1) / (T(3) * x * math::cbrt(x)))
-CYNET_UNARY(reciprocal_grad, T(-1) / (x * x))
+CYNET_UNARY_OP(two_x, product_of(T(2), x))
+CYNET_UNARY_OP(minus_one, T(-1))
+CYNET_UNARY_OP(relu_grad_y, x > T(0) ? T(1) : (is_nan(x) ? x : T(0)))
+CYNET_UNARY_OP(log2_grad, T(1.4426950408889634) / x)
+CYNET_UNARY_OP(log10_grad, T(0.4342944819032518) / x)
+CYNET_UNARY_OP(log1p_grad, T(1) / (T(1) + x))
+CYNET_UNARY_OP(expm1_grad_y, x + T(1))
+CYNET_UNARY_OP(sqrt_grad_y, T(0.5) / x)
+CYNET_UNARY_OP(rsqrt_grad, T(-0.5) / (x * std::sqrt(x)))
+CYNET_UNARY_OP(cbrt_grad_y, T(1) / (T(3) * x * x))
+CYNET_UNARY_OP(rcbrt_grad, T(-1) / (T(3) * x * math::cbrt(x)))
+CYNET_UNARY_OP(reciprocal_grad, T(-1) / (x * x))
 struct cos_grad {
   template <typename T>
   static CYNET_XINLINE T map(T x) {
@@ -190,33 +190,33 @@ struct cos_grad {
   static CYNET_XINLINE bool is_fast(float x) { return sin::is_fast(x); }
   static CYNET_XINLINE float fast_form(float x) { return -sin::fast_form(x); }
 };
-CYNET_UNARY(tan_grad_y, T(1) + x * x)
-CYNET_UNARY(arcsin_grad, T(1) / std::sqrt(T(1) - x * x))
-CYNET_UNARY(arccos_grad, T(-1) / std::sqrt(T(1) - x * x))
-CYNET_UNARY(arctan_grad, T(1) / (T(1) + x * x))
-CYNET_UNARY(tanh_grad_y, T(1) - x * x)
-CYNET_UNARY(arcsinh_grad, T(1) / std::sqrt(x * x + T(1)))
-CYNET_UNARY(arccosh_grad, T(1) / std::sqrt(x * x - T(1)))
-CYNET_UNARY(arctanh_grad, T(1) / (T(1) - x * x))
-CYNET_UNARY(sigmoid_grad_y, x*(T(1) - x))
-CYNET_UNARY(softsign_grad, T(1) / ((T(1) + std::fabs(x)) * (T(1) + std::fabs(x))))
-CYNET_UNARY(softrelu_grad_y, -math::expm1(-x))
-CYNET_UNARY(erf_grad, T(1.1283791670955126) * math::exp(-x * x))
-CYNET_UNARY(erfinv_grad_y, T(0.886226925452758) * math::exp(x * x))
-CYNET_UNARY(gamma_grad, std::tgamma(x) * T(math::digamma(static_cast<double>(x))))
-CYNET_UNARY(gammaln_grad, math::digamma(static_cast<double>(x)))
-CYNET_UNARY(degrees_grad, T(57.29577951308232))
-CYNET_UNARY(radians_grad, T(0.017453292519943295))
+CYNET_UNARY_OP(tan_grad_y, T(1) + x * x)
+CYNET_UNARY_OP(arcsin_grad, T(1) / std::sqrt(T(1) - x * x))
+CYNET_UNARY_OP(arccos_grad, T(-1) / std::sqrt(T(1) - x * x))
+CYNET_UNARY_OP(arctan_grad, T(1) / (T(1) + x * x))
+CYNET_UNARY_OP(tanh_grad_y, T(1) - x * x)
+CYNET_UNARY_OP(arcsinh_grad, T(1) / std::sqrt(x * x + T(1)))
+CYNET_UNARY_OP(arccosh_grad, T(1) / std::sqrt(x * x - T(1)))
+CYNET_UNARY_OP(arctanh_grad, T(1) / (T(1) - x * x))
+CYNET_UNARY_OP(sigmoid_grad_y, x*(T(1) - x))
+CYNET_UNARY_OP(softsign_grad, T(1) / ((T(1) + std::fabs(x)) * (T(1) + std::fabs(x))))
+CYNET_UNARY_OP(softrelu_grad_y, -math::expm1(-x))
+CYNET_UNARY_OP(erf_grad, T(1.1283791670955126) * math::exp(-x * x))
+CYNET_UNARY_OP(erfinv_grad_y, T(0.886226925452758) * math::exp(x * x))
+CYNET_UNARY_OP(gamma_grad, std::tgamma(x) * T(math::digamma(static_cast<double>(x))))
+CYNET_UNARY_OP(gammaln_grad, math::digamma(static_cast<double>(x)))
+CYNET_UNARY_OP(degrees_grad, T(57.29577951308232))
+CYNET_UNARY_OP(radians_grad, T(0.017453292519943295))
 
 // Base of binary functors with branches on one operand: a repeated operand is expanded. If that
 // operand repeats, compilers would hoist the branches out of the loop and not vectorise it, so the
 // loops expand it to a run. `at_two_functor`: the functor for b equal to 2 throughout.
-struct prefers_expanded_scalar {};
+struct prefers_expanded_scalar {};  // base of functors: a repeated operand is expanded
 
 // ----- binary ------------------------------------------------------------------------------------
-CYNET_BINARY(plus, sum_of(a, b))
-CYNET_BINARY(minus, difference_of(a, b))
-CYNET_BINARY(mul, product_of(a, b))
+CYNET_BINARY_OP(plus, sum_of(a, b))
+CYNET_BINARY_OP(minus, difference_of(a, b))
+CYNET_BINARY_OP(mul, product_of(a, b))
 struct hypot {
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
@@ -226,17 +226,17 @@ struct hypot {
     return far ? inf : static_cast<T>(h.root * h.unit);
   }
 };
-CYNET_BINARY(maximum, a > b || is_nan(a) ? a : b)
-CYNET_BINARY(minimum, a < b || is_nan(a) ? a : b)
-CYNET_BINARY(equal, a == b)
-CYNET_BINARY(not_equal, a != b)
-CYNET_BINARY(greater, a > b)
-CYNET_BINARY(greater_equal, a >= b)
-CYNET_BINARY(lesser, a < b)
-CYNET_BINARY(lesser_equal, a <= b)
-CYNET_BINARY(logical_and, (a != T(0)) & (b != T(0)))  // without branches
-CYNET_BINARY(logical_or, (a != T(0)) | (b != T(0)))
-CYNET_BINARY(logical_xor, (a != T(0)) != (b != T(0)))
+CYNET_BINARY_OP(maximum, a > b || is_nan(a) ? a : b)
+CYNET_BINARY_OP(minimum, a < b || is_nan(a) ? a : b)
+CYNET_BINARY_OP(equal, a == b)
+CYNET_BINARY_OP(not_equal, a != b)
+CYNET_BINARY_OP(greater, a > b)
+CYNET_BINARY_OP(greater_equal, a >= b)
+CYNET_BINARY_OP(lesser, a < b)
+CYNET_BINARY_OP(lesser_equal, a <= b)
+CYNET_BINARY_OP(logical_and, (a != T(0)) & (b != T(0)))  // without branches
+CYNET_BINARY_OP(logical_or, (a != T(0)) | (b != T(0)))
+CYNET_BINARY_OP(logical_xor, (a != T(0)) != (b != T(0)))
 
 struct div {
   template <typename T>
@@ -281,7 +281,7 @@ struct remainder {
   }
 };
 
-CYNET_BINARY(left_squared, a* a)
+CYNET_BINARY_OP(left_squared, a* a)
 
 struct power : prefers_expanded_scalar {
   typedef left_squared at_two_functor;
@@ -319,14 +319,14 @@ struct fmod {
   }
 };
 // If one operand is NaN, the other one is the result.
-CYNET_BINARY(fmax, a >= b || is_nan(b) ? a : b)
-CYNET_BINARY(fmin, a <= b || is_nan(b) ? a : b)
-CYNET_BINARY(arctan2, std::atan2(a, b))
-CYNET_BINARY(copysign, std::copysign(a, b))
-CYNET_BINARY(nextafter, std::nextafter(a, b))
+CYNET_BINARY_OP(fmax, a >= b || is_nan(b) ? a : b)
+CYNET_BINARY_OP(fmin, a <= b || is_nan(b) ? a : b)
+CYNET_BINARY_OP(arctan2, std::atan2(a, b))
+CYNET_BINARY_OP(copysign, std::copysign(a, b))
+CYNET_BINARY_OP(nextafter, std::nextafter(a, b))
 // ldexp in two steps, so that a power beyond the range of T does no harm where the result is in it.
-CYNET_BINARY(ldexp, a* math::power(T(2), std::floor(b / T(2))) *
-                        math::power(T(2), b - std::floor(b / T(2))))
+CYNET_BINARY_OP(ldexp, a* math::power(T(2), std::floor(b / T(2))) *
+                           math::power(T(2), b - std::floor(b / T(2))))
 // log(e^a + e^b) without overflow
 struct logaddexp {
   template <typename T>
@@ -339,28 +339,28 @@ struct logaddexp {
 };
 
 // b is the order, a whole number.
-CYNET_BINARY(polygamma, math::polygamma(static_cast<int>(b), static_cast<double>(a)))
-CYNET_BINARY(polygamma_grad, math::polygamma(static_cast<int>(b) + 1, static_cast<double>(a)))
+CYNET_BINARY_OP(polygamma, math::polygamma(static_cast<int>(b), static_cast<double>(a)))
+CYNET_BINARY_OP(polygamma_grad, math::polygamma(static_cast<int>(b) + 1, static_cast<double>(a)))
 
 // Rectifiers; b is the slope below 0.
-CYNET_BINARY(leaky, a > T(0) ? a : b * a)
-CYNET_BINARY(elu, a > T(0) ? a : b * math::expm1(a))
-CYNET_BINARY(selu, T(1.0507009873554804934) * elu::map<T>(a, T(1.6732632423543772848)))
-CYNET_BINARY(gelu, T(0.5) * a * (T(1) + math::erf(a * T(0.70710678118654752440))))
+CYNET_BINARY_OP(leaky, a > T(0) ? a : b * a)
+CYNET_BINARY_OP(elu, a > T(0) ? a : b * math::expm1(a))
+CYNET_BINARY_OP(selu, T(1.0507009873554804934) * elu::map<T>(a, T(1.6732632423543772848)))
+CYNET_BINARY_OP(gelu, T(0.5) * a * (T(1) + math::erf(a * T(0.70710678118654752440))))
 
 // ----- binary gradients (a, b are the inputs; for reductions a is the input and b the output)
 // --------
-CYNET_BINARY(grad_one, T(1))
-CYNET_BINARY(grad_minus_one, T(-1))
-CYNET_BINARY(grad_left, a)
-CYNET_BINARY(grad_right, b)
+CYNET_BINARY_OP(grad_one, T(1))
+CYNET_BINARY_OP(grad_minus_one, T(-1))
+CYNET_BINARY_OP(grad_left, a)
+CYNET_BINARY_OP(grad_right, b)
 struct div_lgrad {
   template <typename T>
   static CYNET_XINLINE T map(T, T b) {
     return div::map(T(1), b);
   }
 };
-CYNET_BINARY(div_rgrad, div::map(negative_of(a), product_of(b, b)))
+CYNET_BINARY_OP(div_rgrad, div::map(negative_of(a), product_of(b, b)))
 struct mod_rgrad {
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
@@ -372,7 +372,7 @@ struct mod_rgrad {
     }
   }
 };
-CYNET_BINARY(left_twice, sum_of(a, a))
+CYNET_BINARY_OP(left_twice, sum_of(a, a))
 struct power_lgrad : prefers_expanded_scalar {
   typedef left_twice at_two_functor;
   template <typename T>
@@ -401,11 +401,11 @@ struct hypot_rgrad {
     return static_cast<T>(h.b / h.root);
   }
 };
-CYNET_BINARY(fmod_rgrad, negative_of(div::map(difference_of(a, fmod::map(a, b)), b)))
-CYNET_BINARY(fmax_lgrad, a >= b || is_nan(b))
-CYNET_BINARY(fmax_rgrad, !(a >= b || is_nan(b)))
-CYNET_BINARY(fmin_lgrad, a <= b || is_nan(b))
-CYNET_BINARY(fmin_rgrad, !(a <= b || is_nan(b)))
+CYNET_BINARY_OP(fmod_rgrad, negative_of(div::map(difference_of(a, fmod::map(a, b)), b)))
+CYNET_BINARY_OP(fmax_lgrad, a >= b || is_nan(b))
+CYNET_BINARY_OP(fmax_rgrad, !(a >= b || is_nan(b)))
+CYNET_BINARY_OP(fmin_lgrad, a <= b || is_nan(b))
+CYNET_BINARY_OP(fmin_rgrad, !(a <= b || is_nan(b)))
 struct arctan2_lgrad {
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
@@ -420,23 +420,23 @@ struct arctan2_rgrad {
     return static_cast<T>(-h.a / h.root / (h.root * h.unit));
   }
 };
-CYNET_BINARY(copysign_lgrad, std::copysign(T(1), a) * std::copysign(T(1), b))
-CYNET_BINARY(ldexp_lgrad, math::power(T(2), b))
-CYNET_BINARY(ldexp_rgrad, a* math::power(T(2), b) * T(0.69314718055994530942))
-CYNET_BINARY(logaddexp_lgrad, a == b ? T(0.5) : math::sigmoid(a - b))
-CYNET_BINARY(logaddexp_rgrad, a == b ? T(0.5) : math::sigmoid(b - a))
-CYNET_BINARY(prod_grad, div::map(b, a))
-CYNET_BINARY(nansum_grad, is_nan(a) ? T(0) : T(1))
-CYNET_BINARY(nanprod_grad, is_nan(a) ? T(0) : div::map(b, a))
-CYNET_BINARY(norm_grad, b == T(0) ? T(0) : a / b)
-CYNET_BINARY(sign_grad, T(a > T(0)) - T(a < T(0)))
+CYNET_BINARY_OP(copysign_lgrad, std::copysign(T(1), a) * std::copysign(T(1), b))
+CYNET_BINARY_OP(ldexp_lgrad, math::power(T(2), b))
+CYNET_BINARY_OP(ldexp_rgrad, a* math::power(T(2), b) * T(0.69314718055994530942))
+CYNET_BINARY_OP(logaddexp_lgrad, a == b ? T(0.5) : math::sigmoid(a - b))
+CYNET_BINARY_OP(logaddexp_rgrad, a == b ? T(0.5) : math::sigmoid(b - a))
+CYNET_BINARY_OP(prod_grad, div::map(b, a))
+CYNET_BINARY_OP(nansum_grad, is_nan(a) ? T(0) : T(1))
+CYNET_BINARY_OP(nanprod_grad, is_nan(a) ? T(0) : div::map(b, a))
+CYNET_BINARY_OP(norm_grad, b == T(0) ? T(0) : a / b)
+CYNET_BINARY_OP(sign_grad, T(a > T(0)) - T(a < T(0)))
 
-CYNET_BINARY(leaky_grad, a > T(0) ? T(1) : b)
-CYNET_BINARY(elu_grad, a > T(0) ? T(1) : b * math::exp(a))
-CYNET_BINARY(selu_grad, T(1.0507009873554804934) * elu_grad::map<T>(a, T(1.6732632423543772848)))
+CYNET_BINARY_OP(leaky_grad, a > T(0) ? T(1) : b)
+CYNET_BINARY_OP(elu_grad, a > T(0) ? T(1) : b * math::exp(a))
+CYNET_BINARY_OP(selu_grad, T(1.0507009873554804934) * elu_grad::map<T>(a, T(1.6732632423543772848)))
 // The gradient of GELU has one product in its sum: compilers could fuse either of two.
-CYNET_BINARY(gelu_grad, T(0.5) * ((T(1) + math::erf(a * T(0.70710678118654752440))) +
-                                  a * T(0.79788456080286535588) * math::exp(T(-0.5) * a * a)))
+CYNET_BINARY_OP(gelu_grad, T(0.5) * ((T(1) + math::erf(a * T(0.70710678118654752440))) +
+                                     a * T(0.79788456080286535588) * math::exp(T(-0.5) * a * a)))
 
 // b is sigma: quadratic within 1 / sigma^2, linear outside.
 struct smooth_l1 {
@@ -454,8 +454,8 @@ struct smooth_l1_grad {
   }
 };
 
-#undef CYNET_UNARY
-#undef CYNET_BINARY
+#undef CYNET_UNARY_OP
+#undef CYNET_BINARY_OP
 #undef CYNET_TRIGONOMETRIC
 
 }  // namespace functor

@@ -15,7 +15,7 @@ cdef extern from "elementwise/fused_broadcast.h" namespace "cynet" nogil:
     enum:
         PLUS, MINUS, TIMES, OVER, NEGATIVE, SQUARE, RELU
     void set_convert_level(int level) noexcept
-    void set_arithmetic(int op, const Kernel& kernel) noexcept
+    void set_arithmetic_loop(int op, const Kernel& kernel) noexcept
     int run "cynet::run_fused_blocks" (int threads, const FusedLoops& chain, void** arrays) noexcept
     void join_arithmetic(FusedLoops* chain, FusedLoop* loops, FusedStep* steps) noexcept
 
@@ -46,13 +46,13 @@ def count_joined_lines():
 cdef int _register_arithmetic() except -1:
     cdef int dtype
     for dtype in (kFloat32, kFloat64):
-        set_arithmetic(PLUS, find_binary(b"plus", dtype, False))
-        set_arithmetic(MINUS, find_binary(b"minus", dtype, False))
-        set_arithmetic(TIMES, find_binary(b"mul", dtype, False))
-        set_arithmetic(OVER, find_binary(b"div", dtype, False))
-        set_arithmetic(NEGATIVE, find_unary(b"negative", dtype, False))
-        set_arithmetic(SQUARE, find_unary(b"square", dtype, False))
-        set_arithmetic(RELU, find_unary(b"relu", dtype, False))
+        set_arithmetic_loop(PLUS, find_binary(b"plus", dtype, False))
+        set_arithmetic_loop(MINUS, find_binary(b"minus", dtype, False))
+        set_arithmetic_loop(TIMES, find_binary(b"mul", dtype, False))
+        set_arithmetic_loop(OVER, find_binary(b"div", dtype, False))
+        set_arithmetic_loop(NEGATIVE, find_unary(b"negative", dtype, False))
+        set_arithmetic_loop(SQUARE, find_unary(b"square", dtype, False))
+        set_arithmetic_loop(RELU, find_unary(b"relu", dtype, False))
     return 0
 
 

@@ -17,7 +17,7 @@
 namespace cynet {
 
 template <typename T>
-void floats_from_bytes(char* const* at, int64_t n) {
+void floats_from_bytes(char* const* at, int64_t n) {  // at: bytes, two numbers, floats
   typedef void (*From)(const void*, float, float, float*, int64_t);
   static const From loops[] = CYNET_AT_LEVELS(dequantize_loop<T>);
   const float* numbers[2] = {reinterpret_cast<float*>(at[1]), reinterpret_cast<float*>(at[2])};
@@ -26,7 +26,7 @@ void floats_from_bytes(char* const* at, int64_t n) {
 
 // Returns 1 if a float was NaN.
 template <typename T>
-int bytes_from_floats(char* const* at, int64_t n) {
+int bytes_from_floats(char* const* at, int64_t n) {  // at: floats, two numbers, bytes; 1: a NaN
   typedef int (*To)(const float*, float, float, void*, int64_t);
   static const To loops[] = CYNET_AT_LEVELS(quantize_loop<T>);
   const float* numbers[2] = {reinterpret_cast<float*>(at[1]), reinterpret_cast<float*>(at[2])};
@@ -42,9 +42,9 @@ inline int call_loop(const FusedLoop& loop, char* const* at, const int* stride, 
     case TO_INT8: return bytes_from_floats<int8_t>(at, n);
   }
   switch (loop.reads) {
-    case 1: unary_run(loop.kernel, at[0], at[3], n); break;
-    case 2: binary_run(loop.kernel, at[0], stride[0], at[1], stride[1], at[3], n); break;
-    default: grad_run(loop.kernel, at[0], stride[0], at[1], stride[1], at[2], stride[2], at[3], n);
+    case 1: run_unary(loop.kernel, at[0], at[3], n); break;
+    case 2: run_binary(loop.kernel, at[0], stride[0], at[1], stride[1], at[3], n); break;
+    default: run_grad(loop.kernel, at[0], stride[0], at[1], stride[1], at[2], stride[2], at[3], n);
   }
   return 0;
 }

@@ -21,13 +21,13 @@ CYNET_KERNEL(polynomial_grad, Slope, 1, CYNET_NUMBERS)
 namespace {
 
 template <typename T>
-using computed_type =
+using computed_type =  // float for half and float, else double
     typename std::conditional<std::is_same<T, half>::value || std::is_same<T, float>::value, float,
                               double>::type;
 
 // y[i] (+)= value(i) for the elements of the first output
 template <typename T, class Value>
-CYNET_XINLINE void put_values(const Args& args, const Value& value) {
+CYNET_XINLINE void set_or_add(const Args& args, const Value& value) {
   T* y = args.output<T>(0);
   const bool add = args.add[0];
   parallel_for(args.threads, args.out[0]->size, [=](int64_t begin, int64_t end) {
@@ -47,12 +47,12 @@ void polynomial(const Args& args) {
   const Polynomial& p = args.as<Polynomial>();
   const C a = static_cast<C>(p.a), b = static_cast<C>(p.b), c = static_cast<C>(p.c);
   const T* x = args.input<T>(0);
-  if (a == 0 && b == 0) return put_values<T>(args, [=](int64_t) CYNET_XLAMBDA { return c; });
+  if (a == 0 && b == 0) return set_or_add<T>(args, [=](int64_t) CYNET_XLAMBDA { return c; });
   if (a == 0) {  // infinity times 0 would be NaN
-    put_values<T>(args, [=](int64_t i) CYNET_XLAMBDA { return c + b * convert_one<C>(x[i]); });
+    set_or_add<T>(args, [=](int64_t i) CYNET_XLAMBDA { return c + b * convert_one<C>(x[i]); });
     return;
   }
-  put_values<T>(args, [=](int64_t i) CYNET_XLAMBDA {
+  set_or_add<T>(args, [=](int64_t i) CYNET_XLAMBDA {
     const C v = convert_one<C>(x[i]);
     return c + (a * v + b) * v;
   });
@@ -66,10 +66,10 @@ void polynomial_grad(const Args& args) {
   const C p = static_cast<C>(s.p), q = static_cast<C>(s.q);
   const T *g = args.input<T>(0), *x = args.input<T>(1);
   if (p == 0) {
-    put_values<T>(args, [=](int64_t i) CYNET_XLAMBDA { return q * convert_one<C>(g[i]); });
+    set_or_add<T>(args, [=](int64_t i) CYNET_XLAMBDA { return q * convert_one<C>(g[i]); });
     return;
   }
-  put_values<T>(args, [=](int64_t i) CYNET_XLAMBDA {
+  set_or_add<T>(args, [=](int64_t i) CYNET_XLAMBDA {
     return (q + p * convert_one<C>(x[i])) * convert_one<C>(g[i]);
   });
 }

@@ -29,7 +29,7 @@ void rectify_row(const T* g, const T* x, const T* slopes, T* y, int64_t channels
 
 // y (+)= g where x > 0, else g * slopes[i / inner % channels] for element i; in: g, x, slopes
 template <typename T>
-void sloped(const Args& args) {
+void sloped(const Args& args) {  // g where x > 0, else g times a channel's slope
   const int64_t n = args.in[1]->size, inner = args.as<Slopes>().inner;
   const int64_t channels = args.as<Slopes>().channels;
   const T *g = args.input<T>(0), *x = args.input<T>(1), *slopes = args.input<T>(2);
@@ -53,8 +53,8 @@ void sloped(const Args& args) {
 
 // Adds sums over rows for the first `width` of `step` channels.
 template <typename T>
-void slope_column_sums(const T* dy, const T* x, T* dslopes, int64_t rows, int64_t step,
-                       int64_t width, bool add) {
+void add_slope_column_sums(const T* dy, const T* x, T* dslopes, int64_t rows, int64_t step,
+                           int64_t width, bool add) {
   double totals[SLOPES_TOGETHER];
   const T zero = 0;
   for (int64_t c = 0; c < width; ++c) totals[c] = add ? dslopes[c] : 0;
@@ -78,8 +78,8 @@ void slopes_grad(const Args& args) {
     const int64_t together = SLOPES_TOGETHER;
     parallel_for(args.threads, (channels + together - 1) / together, [=](int64_t b, int64_t e) {
       for (int64_t c = b * together; c < channels && c < e * together; c += together)
-        slope_column_sums(dy + c, x + c, dslopes + c, n / channels, channels,
-                          channels - c < together ? channels - c : together, add);
+        add_slope_column_sums(dy + c, x + c, dslopes + c, n / channels, channels,
+                              channels - c < together ? channels - c : together, add);
     });
     return;
   }

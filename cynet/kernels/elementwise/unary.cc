@@ -5,9 +5,10 @@
 
 namespace cynet {
 
-#define REAL(F) CYNET_REAL_ROW(F, unary_loop, functor::F)  // a row with loops for floats
-#define ALL(F) CYNET_ROW(F, unary_loop, functor::F)  // a row with loops for all dtypes
+#define REAL(F) CYNET_REAL_FUNCTOR_ROW(F, unary_loop, functor::F)  // a row with loops for floats
+#define ALL(F) CYNET_FUNCTOR_ROW(F, unary_loop, functor::F)  // a row with loops for all dtypes
 static const FunctorRow<UnaryLoop> rows[] = {
+    // loops of each functor, by dtype
     // one per functor
     ALL(identity), ALL(zero),        ALL(one),      ALL(negative),    ALL(abs),
     ALL(sign),     ALL(square),      ALL(relu),     ALL(logical_not), REAL(exp),

@@ -5,9 +5,10 @@
 
 namespace cynet {
 
-#define REAL(F) CYNET_REAL_ROW(F, binary_loop, gradient_times<functor::F>)  // for floats
-#define ALL(F) CYNET_ROW(F, binary_loop, gradient_times<functor::F>)  // for all dtypes
+#define REAL(F) CYNET_REAL_FUNCTOR_ROW(F, binary_loop, gradient_times<functor::F>)  // for floats
+#define ALL(F) CYNET_FUNCTOR_ROW(F, binary_loop, gradient_times<functor::F>)  // for all dtypes
 static const FunctorRow<BinaryLoop> rows[] = {
+    // loops of each functor, by dtype
     // one per functor
     ALL(two_x),          ALL(minus_one),
     ALL(relu_grad_y),    ALL(sign),

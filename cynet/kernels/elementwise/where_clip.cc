@@ -14,7 +14,7 @@ typedef void (*TruthLoop)(const void* condition, uint8_t* mask, int64_t n);
 
 // Calls loop(begin, n) for parts of the first output.
 template <class Loop>
-static void for_elements(const Args& args, Loop loop) {
+static void for_output_parts(const Args& args, Loop loop) {
   parallel_for(args.threads, args.out[0]->size,
                [=](int64_t begin, int64_t end) { loop(begin, end - begin); });
 }
@@ -94,7 +94,7 @@ void clip(const Args& args) {
   typedef compute_t<T> P;
   const Limits& p = args.as<Limits>();
   const P low = lower_limit<P>(p.low), high = upper_limit<P>(p.high);
-  for_elements(args, [=, &args](int64_t begin, int64_t n) {
+  for_output_parts(args, [=, &args](int64_t begin, int64_t n) {
     clip_loop(args.input<T>(0) + begin, low, high, args.output<T>(0) + begin, n, args.add[0]);
   });
 }
@@ -112,7 +112,7 @@ template <typename T>
 void clip_grad(const Args& args) {
   const Limits& p = args.as<Limits>();
   const auto low = lower_limit<compute_t<T> >(p.low), high = upper_limit<compute_t<T> >(p.high);
-  for_elements(args, [=, &args](int64_t begin, int64_t n) {
+  for_output_parts(args, [=, &args](int64_t begin, int64_t n) {
     clip_grad_loop(args.input<T>(0) + begin, args.input<T>(1) + begin, low, high,
                    args.output<T>(0) + begin, n, args.add[0]);
   });
@@ -130,7 +130,7 @@ void hard_sigmoid_grad_loop(const T* g, const T* y, compute_t<T> slope, T* out, 
 template <typename T>
 void hard_sigmoid_grad(const Args& args) {
   const auto slope = static_cast<compute_t<T> >(args.as<Line>().slope);
-  for_elements(args, [=, &args](int64_t begin, int64_t n) {
+  for_output_parts(args, [=, &args](int64_t begin, int64_t n) {
     hard_sigmoid_grad_loop(args.input<T>(0) + begin, args.input<T>(1) + begin, slope,
                            args.output<T>(0) + begin, n, args.add[0]);
   });
@@ -140,7 +140,7 @@ template <typename T>
 void hard_sigmoid(const Args& args) {
   typedef compute_t<T> P;
   const Line& p = args.as<Line>();
-  for_elements(args, [=, &args](int64_t begin, int64_t n) {
+  for_output_parts(args, [=, &args](int64_t begin, int64_t n) {
     hard_sigmoid_loop(args.input<T>(0) + begin, static_cast<P>(p.slope), static_cast<P>(p.shift),
                       args.output<T>(0) + begin, n, args.add[0]);
   });

@@ -64,7 +64,7 @@ struct BlockWriter {  // writes a block of sums row by row
 // The AMX tile configuration of a thread: all tiles have full size. Other code may have changed it.
 struct Tiles {  // sets the AMX tile configuration
   Tiles() {
-    struct __attribute__((packed)) {
+    struct __attribute__((packed)) {  // AMX tile configuration
       uint8_t palette, start, reserved[14];
       uint16_t bytes[16];
       uint8_t rows[16];
@@ -81,8 +81,8 @@ struct Tiles {  // sets the AMX tile configuration
 // The product of R x C tiles, summed over `chunks` of the inner axis, to 32 x 32 floats. After each
 // four tile products comes work(): they take 64 cycles, in which the processor can do other things.
 template <int R, int C, class Work>
-inline void sum_tiles(const float* a, const float* b, int64_t chunks, float* sums,
-                      const Work& work) {
+inline void multiply_tiles(const float* a, const float* b, int64_t chunks, float* sums,
+                           const Work& work) {
   asm volatile("" ::: "memory");
   _tile_zero(0);
   if (C > 1) _tile_zero(1);
@@ -124,10 +124,10 @@ inline void sum_tiles(const float* a, const float* b, int64_t chunks, float* sum
 template <class Work>
 inline void sum_block(const float* a, const float* b, int64_t rows, int64_t columns, int64_t chunks,
                       float* sums, const Work& work) {
-  if (rows > SIDE && columns > SIDE) sum_tiles<2, 2>(a, b, chunks, sums, work);
-  else if (rows > SIDE) sum_tiles<2, 1>(a, b, chunks, sums, work);
-  else if (columns > SIDE) sum_tiles<1, 2>(a, b, chunks, sums, work);
-  else sum_tiles<1, 1>(a, b, chunks, sums, work);
+  if (rows > SIDE && columns > SIDE) multiply_tiles<2, 2>(a, b, chunks, sums, work);
+  else if (rows > SIDE) multiply_tiles<2, 1>(a, b, chunks, sums, work);
+  else if (columns > SIDE) multiply_tiles<1, 2>(a, b, chunks, sums, work);
+  else multiply_tiles<1, 1>(a, b, chunks, sums, work);
 }
 
 // Sums of the `rows` rows of a transposed a.

@@ -200,7 +200,7 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
                             beta, c + m0 * ldc + n0, ldc)
 
 
-def _gemm_arrays(a, b, c, bint trans_a, bint trans_b, double alpha, double beta):
+def _run_gemm(a, b, c, bint trans_a, bint trans_b, double alpha, double beta):
     """gemm on NumPy matrices of one dtype with contiguous rows, for tests and benchmarks."""
     cdef int64_t m = c.shape[0], n = c.shape[1]
     cdef int64_t k = a.shape[0] if trans_a else a.shape[1]

@@ -56,7 +56,7 @@ CYNET_XINLINE void sum_lanes(const Vec* vectors, float* sums) {
 
 // Computes R rows by C columns of the result.
 template <int R, int C>
-inline void narrow_dots(const Product& p, int64_t row, int64_t column) {
+inline void sum_narrow_dots(const Product& p, int64_t row, int64_t column) {
   Vec sums[R][C] = {};
   const float* a = p.a + row * p.a_row;
   const float* b = p.b + column * p.b_row;
@@ -92,17 +92,17 @@ inline void narrow_dots(const Product& p, int64_t row, int64_t column) {
 
 // Computes rows row .. last by C columns, b transposed.
 template <int C>
-inline void narrow_columns(const Product& p, int64_t row, int64_t last, int64_t column) {
-  for (; row + TILE_ROWS <= last; row += TILE_ROWS) narrow_dots<TILE_ROWS, C>(p, row, column);
-  for (; row + 2 <= last; row += 2) narrow_dots<2, C>(p, row, column);
-  if (row < last) narrow_dots<1, C>(p, row, column);
+inline void sum_narrow_columns(const Product& p, int64_t row, int64_t last, int64_t column) {
+  for (; row + TILE_ROWS <= last; row += TILE_ROWS) sum_narrow_dots<TILE_ROWS, C>(p, row, column);
+  for (; row + 2 <= last; row += 2) sum_narrow_dots<2, C>(p, row, column);
+  if (row < last) sum_narrow_dots<1, C>(p, row, column);
 }
 
 // Computes the columns column .. end by dot products.
-inline void narrow_transposed(const Product& p, int64_t row, int64_t last, int64_t column,
-                              int64_t end) {
-  for (; column + 4 <= end; column += 4) narrow_columns<4>(p, row, last, column);
-  for (; column < end; ++column) narrow_columns<1>(p, row, last, column);
+inline void sum_narrow_transposed(const Product& p, int64_t row, int64_t last, int64_t column,
+                                  int64_t end) {
+  for (; column + 4 <= end; column += 4) sum_narrow_columns<4>(p, row, last, column);
+  for (; column < end; ++column) sum_narrow_columns<1>(p, row, last, column);
 }
 
 // Writes the sums of `rows` rows and `vectors` of columns, the last one with `lanes` lanes.
@@ -118,8 +118,8 @@ inline void write_narrow_sums(const TileJob& job, const Product& p, const Vec* s
 
 // Computes R rows by V vectors of columns, the last with `lanes` lanes; b is not transposed.
 template <int R, int V, bool PART>
-inline void narrow_lines(const TileJob& job, const Product& p, int64_t row, int64_t column,
-                         int64_t lanes) {
+inline void sum_narrow_lines(const TileJob& job, const Product& p, int64_t row, int64_t column,
+                             int64_t lanes) {
   const auto line = [&](int64_t k) CYNET_XLAMBDA {
     const float* from = p.b + k * p.b_row + column;
 #pragma GCC unroll 12
@@ -136,59 +136,59 @@ inline void narrow_lines(const TileJob& job, const Product& p, int64_t row, int6
 
 // Computes the columns j .. end, at most V vectors.
 template <int R, int V, bool PART = false>
-inline void narrow_strip(const TileJob& job, const Product& p, int64_t row, int64_t j,
-                         int64_t end) {
+inline void sum_narrow_strip(const TileJob& job, const Product& p, int64_t row, int64_t j,
+                             int64_t end) {
   const int64_t left = end - j - (V - 1) * LANES;
-  if (left == LANES && !PART) narrow_lines<R, V, false>(job, p, row, j, LANES);
-  else if (left > 0) narrow_lines<R, V, true>(job, p, row, j, left);
-  else if constexpr (V > 1) narrow_strip<R, V - 1, true>(job, p, row, j, end);
+  if (left == LANES && !PART) sum_narrow_lines<R, V, false>(job, p, row, j, LANES);
+  else if (left > 0) sum_narrow_lines<R, V, true>(job, p, row, j, left);
+  else if constexpr (V > 1) sum_narrow_strip<R, V - 1, true>(job, p, row, j, end);
 }
 
 // Computes at most R rows, WIDTH vectors at a time.
 template <int R>
-inline void narrow_rows(int64_t rows, const TileJob& job, const Product& p, int64_t row, int64_t j,
-                        int64_t end) {
-  if (rows == R) narrow_strip<R, WIDTH>(job, p, row, j, end);
-  else if constexpr (R > 1) narrow_rows<R - 1>(rows, job, p, row, j, end);
+inline void sum_few_rows(int64_t rows, const TileJob& job, const Product& p, int64_t row, int64_t j,
+                         int64_t end) {
+  if (rows == R) sum_narrow_strip<R, WIDTH>(job, p, row, j, end);
+  else if constexpr (R > 1) sum_few_rows<R - 1>(rows, job, p, row, j, end);
 }
 
 // Computes rows row .. last by columns j .. end. One or two rows take more vectors at a time: with
 // fewer sums each addition would wait for the one before.
-inline void narrow_part(const TileJob& job, const Product& p, int64_t row, int64_t last, int64_t j,
-                        int64_t end) {
+inline void sum_one_part(const TileJob& job, const Product& p, int64_t row, int64_t last, int64_t j,
+                         int64_t end) {
   const int64_t rows = last - row, parts = (rows + ROWS - 1) / ROWS;
   const int64_t width = (p.m == 1 ? 4 : p.m == 2 ? 2 : 1) * WIDTH;
   for (; j < end; j += width * LANES) {
     const int64_t stop = std::min(j + width * LANES, end);
-    if (p.m == 1) narrow_strip<1, 4 * WIDTH>(job, p, 0, j, stop);
-    else if (p.m == 2) narrow_strip<2, 2 * WIDTH>(job, p, 0, j, stop);
+    if (p.m == 1) sum_narrow_strip<1, 4 * WIDTH>(job, p, 0, j, stop);
+    else if (p.m == 2) sum_narrow_strip<2, 2 * WIDTH>(job, p, 0, j, stop);
     else
       for (int64_t i = 0; i < parts; ++i) {
         const int64_t first = part_start(rows, i, parts);
-        narrow_rows<ROWS>(part_start(rows, i + 1, parts) - first, job, p, row + first, j, stop);
+        sum_few_rows<ROWS>(part_start(rows, i + 1, parts) - first, job, p, row + first, j, stop);
       }
   }
 }
 
 // Divides the columns among threads, or the rows if there are many.
-inline void narrow_untransposed(const Product& p, int threads) {
+inline void sum_narrow_untransposed(const Product& p, int threads) {
   const TileJob job = {p.a, p.a_row, p.k, p.c_row, p.relu, p.add};
   const int64_t vectors = vector_count(p.n);
   const bool by_rows = p.m >= threads * ROWS && vectors < 2 * WIDTH * threads;
   parallel_for(threads, by_rows ? p.m : vectors, [&](int64_t begin, int64_t last) {
-    if (by_rows) narrow_part(job, p, begin, last, 0, p.n);
-    else narrow_part(job, p, 0, p.m, begin * LANES, std::min(last * LANES, p.n));
+    if (by_rows) sum_one_part(job, p, begin, last, 0, p.n);
+    else sum_one_part(job, p, 0, p.m, begin * LANES, std::min(last * LANES, p.n));
   });
 }
 
 inline void multiply_narrow(const Product& p, int threads) {
-  if (!p.b_transposed) return narrow_untransposed(p, threads);
+  if (!p.b_transposed) return sum_narrow_untransposed(p, threads);
   if (p.m < MIN_PACKED_TRANSPOSED)
     parallel_for(threads, (p.n + 3) / 4, [&](int64_t begin, int64_t end) {
-      narrow_transposed(p, 0, p.m, 4 * begin, std::min(4 * end, p.n));
+      sum_narrow_transposed(p, 0, p.m, 4 * begin, std::min(4 * end, p.n));
     });
   else
     parallel_for(threads, (p.m + TILE_ROWS - 1) / TILE_ROWS, [&](int64_t begin, int64_t end) {
-      narrow_transposed(p, begin * TILE_ROWS, std::min(end * TILE_ROWS, p.m), 0, p.n);
+      sum_narrow_transposed(p, begin * TILE_ROWS, std::min(end * TILE_ROWS, p.m), 0, p.n);
     });
 }

@@ -24,7 +24,7 @@ namespace cynet {
 
 // c = relu(a b + bias + c). a is (m, k), or (k, m) where `a_transposed`; b is (k, n), or (n, k)
 // where `b_transposed`. Rows are a_row, b_row and c_row floats apart; `bias` has n floats or is
-// NULL. `b_shared`: all threads have just read the whole of b. `packed`: b from product_pack, which
+// NULL. `b_shared`: all threads have just read the whole of b. `packed`: b from pack_operand, which
 // is read instead of b; a is not transposed then.
 struct Product {  // arguments of c = a b
   int64_t m, n, k;
@@ -86,7 +86,7 @@ constexpr int64_t MAX_TAPS = 49;  // largest window that the functions below acc
 
 // Rows of a panel per tap for n channels, padded against cache conflicts. The taps of a channel are
 // written together; if they were whole pages apart, they would share a few cache sets, hence the 8.
-inline int64_t rows_per_tap(int64_t n) { return n % 32 ? n : n + 8; }
+inline int64_t rows_per_tap(int64_t n) { return n % 32 ? n : n + 8; }  // n: channels
 
 // Calls body(output pixel, input pixel, tap) for each tap of an output pixel inside the image.
 template <class Body>
@@ -100,7 +100,7 @@ inline void for_taps(const ConvWindow& s, const Body& body) {
     }
 }
 
-enum WindowProduct { FORWARD, DATA, WEIGHT };
+enum WindowProduct { FORWARD, DATA, WEIGHT };  // the output, or a gradient
 
 // Targets and terms of forward, of the data gradient or of the weight gradient. They are stored in
 // scratch: `size` targets, then the terms.
@@ -164,7 +164,7 @@ struct ThreadGrid {  // division of a result among threads
 
 // Uses of a narrow product. LIKE_OTHER_KERNELS: as one of `product`'s
 // algorithms, which all add in the same order. INSTEAD_OF_BLAS: by itself.
-enum NarrowUse { LIKE_OTHER_KERNELS, INSTEAD_OF_BLAS };
+enum NarrowUse { LIKE_OTHER_KERNELS, INSTEAD_OF_BLAS };  // what it competes with
 
 // The start of part i when `size` is divided into n parts.
 inline int64_t part_start(int64_t size, int64_t i, int64_t n) { return size * i / n; }
@@ -208,7 +208,7 @@ inline int64_t product_packed_size(int64_t n, int64_t k) {
 #endif
 }
 
-inline void product_pack(const float* b, int64_t b_row, bool transposed, int64_t k, int64_t n,
+inline void pack_operand(const float* b, int64_t b_row, bool transposed, int64_t k, int64_t n,
                          float* to, int threads) {
 #ifdef CYNET_AMX
   amx::pack_threaded<amx::DEPTH>(threads, b, b_row, transposed, k, n, to);
@@ -230,7 +230,7 @@ inline bool product_shares_a(int level, ProductKernel way, int64_t m, int64_t n,
 // True if the product is narrow enough to read b in place, without workspace; a is not transposed.
 inline bool product_is_narrow(int level, int64_t m, int64_t n, int64_t k, bool b_transposed,
                               products::NarrowUse of) {
-  static constexpr decltype(&baseline::narrow_is_profitable) table[] =
+  static constexpr decltype(&baseline::narrow_is_profitable) table[] =  // by CPU level
       CYNET_AT_LEVELS(narrow_is_profitable);
   return table[level](m, n, k, b_transposed, of);
 }
@@ -249,7 +249,7 @@ inline void product(int level, ProductKernel way, const Product& p, int threads,
 // Bytes of scratch for forward, or for both gradients; it must be aligned to 64.
 inline size_t window_workspace_bytes(int level, const ConvWindow& shape, int threads,
                                      bool backward) {
-  static constexpr decltype(&baseline::window_scratch_floats) table[] =
+  static constexpr decltype(&baseline::window_scratch_floats) table[] =  // by CPU level
       CYNET_AT_LEVELS(window_scratch_floats);
   return table[level](shape, threads, backward) * sizeof(float);
 }
@@ -265,7 +265,7 @@ inline void window_forward(int level, const ConvWindow& shape, const float* x, c
 // dx = gradient of x, or dx += with `add`.
 inline void window_backward_data(int level, const ConvWindow& shape, const float* w,
                                  const float* dy, float* dx, bool add, int threads, char* space) {
-  static constexpr decltype(&baseline::window_data_grad) table[] =
+  static constexpr decltype(&baseline::window_data_grad) table[] =  // by CPU level
       CYNET_AT_LEVELS(window_data_grad);
   table[level](shape, w, dy, dx, add, threads, reinterpret_cast<float*>(space));
 }
@@ -278,20 +278,20 @@ inline size_t scatter_workspace_bytes(int level, const ConvWindow& s, int thread
 
 // The floats of the packed weights, and the packing. They must be aligned to 64.
 inline int64_t scatter_packed_size(int level, const ConvWindow& s) {
-  static constexpr decltype(&baseline::scatter_packed_floats) table[] =
+  static constexpr decltype(&baseline::scatter_packed_floats) table[] =  // by CPU level
       CYNET_AT_LEVELS(scatter_packed_floats);
   return table[level](s);
 }
 
-inline void scatter_pack(int level, const ConvWindow& s, const float* w, int threads, float* to) {
-  static constexpr decltype(&baseline::scatter_pack) table[] = CYNET_AT_LEVELS(scatter_pack);
+inline void scatter_pack_w(int level, const ConvWindow& s, const float* w, int threads, float* to) {
+  static constexpr decltype(&baseline::scatter_pack_w) table[] = CYNET_AT_LEVELS(scatter_pack_w);
   table[level](s, w, threads, to);
 }
 
 // dx = gradient of x, or dx += if `add`. Windows are not dilated. `packed`: w is packed.
-inline void window_scatter(int level, const ConvWindow& shape, const float* w, bool packed,
-                           const float* dy, float* dx, bool add, int threads, char* space) {
-  static constexpr decltype(&baseline::scatter_data) table[] = CYNET_AT_LEVELS(scatter_data);
+inline void scatter_windows(int level, const ConvWindow& shape, const float* w, bool packed,
+                            const float* dy, float* dx, bool add, int threads, char* space) {
+  static constexpr decltype(&baseline::scatter_to_dx) table[] = CYNET_AT_LEVELS(scatter_to_dx);
   table[level](shape, w, packed ? w : nullptr, dy, dx, add, threads,
                reinterpret_cast<float*>(space));
 }
@@ -299,16 +299,16 @@ inline void window_scatter(int level, const ConvWindow& shape, const float* w, b
 // dw = gradient of w, or dw += with `add`.
 inline void window_backward_weight(int level, const ConvWindow& shape, const float* x,
                                    const float* dy, float* dw, bool add, int threads, char* space) {
-  static constexpr decltype(&baseline::window_weight_grad) table[] =
+  static constexpr decltype(&baseline::window_weight_grad) table[] =  // by CPU level
       CYNET_AT_LEVELS(window_weight_grad);
   table[level](shape, x, dy, dw, add, threads, reinterpret_cast<float*>(space));
 }
 
 // dw (channels, 1, kernel_h, kernel_w) of a depthwise convolution: at most 64 pixels.
-inline void window_depthwise_weight(int level, const ConvWindow& s, const float* x, const float* dy,
-                                    float* dw, bool add, int threads) {
-  static constexpr decltype(&baseline::depthwise_weight) table[] =
-      CYNET_AT_LEVELS(depthwise_weight);
+inline void window_depthwise_grad(int level, const ConvWindow& s, const float* x, const float* dy,
+                                  float* dw, bool add, int threads) {
+  static constexpr decltype(&baseline::depthwise_weight_grad) table[] =  // by CPU level
+      CYNET_AT_LEVELS(depthwise_weight_grad);
   table[level](s, x, dy, dw, add, threads);
 }
 

@@ -13,7 +13,7 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
     # NULL. `b_shared`: all threads have just read the whole of b. `mask`, if not NULL: an output of
     # relu, laid out as c; c is multiplied by relu's gradient there. `sums`, if not NULL: the m sums
     # of the rows of a (transposed) are written there, or added if `add_sums`. `packed`, if not
-    # NULL: b from product_pack, read instead of b; a is not transposed.
+    # NULL: b from pack_operand, read instead of b; a is not transposed.
     struct Product:
         int64_t m, n, k
         const float* a
@@ -48,7 +48,7 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
 cdef bint product_shares_a(ProductKernel way, int64_t m, int64_t n, int threads) noexcept nogil
 # The floats of b packed for TILES, and the packing. It must be aligned to 64 bytes.
 cdef int64_t product_packed_size(int64_t n, int64_t k) noexcept nogil
-cdef void product_pack(const float* b, int64_t b_row, bint transposed, int64_t k, int64_t n,
+cdef void pack_operand(const float* b, int64_t b_row, bint transposed, int64_t k, int64_t n,
                        float* to, int threads) noexcept nogil
 cdef size_t product_workspace_bytes(int threads) noexcept nogil
 cdef void run_product(const Product* p, ProductKernel way, int threads, char* space) noexcept nogil
@@ -70,15 +70,15 @@ cdef void window_backward_data(const ConvWindow* shape, const float* w, const fl
 # The gradient of x by adding windows of dy's pixels (no dilation): floats of the packed weights,
 # aligned to 64; the packing; bytes of workspace; dx or dx +=.
 cdef int64_t scatter_packed_size(const ConvWindow* shape) noexcept nogil
-cdef void scatter_pack(const ConvWindow* shape, const float* w, int threads,
-                       float* to) noexcept nogil
+cdef void scatter_pack_w(const ConvWindow* shape, const float* w, int threads,
+                         float* to) noexcept nogil
 cdef size_t scatter_workspace_bytes(const ConvWindow* shape, int threads,
                                     bint packed) noexcept nogil
-cdef void window_scatter(const ConvWindow* shape, const float* w, bint packed, const float* dy,
-                         float* dx, bint add, int threads, char* space) noexcept nogil
+cdef void scatter_windows(const ConvWindow* shape, const float* w, bint packed, const float* dy,
+                          float* dx, bint add, int threads, char* space) noexcept nogil
 # dw = gradient of w, or dw += with `add`.
 cdef void window_backward_weight(const ConvWindow* shape, const float* x, const float* dy,
                                  float* dw, bint add, int threads, char* space) noexcept nogil
 # The gradient of depthwise w (channels, 1, kernel_h, kernel_w); x has at most 64 pixels.
-cdef void window_depthwise_weight(const ConvWindow* shape, const float* x, const float* dy,
-                                  float* dw, bint add, int threads) noexcept nogil
+cdef void window_depthwise_grad(const ConvWindow* shape, const float* x, const float* dy,
+                                float* dw, bint add, int threads) noexcept nogil

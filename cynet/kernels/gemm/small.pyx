@@ -11,7 +11,7 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
     bint cpp_shares_a "cynet::product_shares_a"(int level, ProductKernel way, int64_t m, int64_t n,
                                                 int threads) noexcept
     int64_t cpp_packed_size "cynet::product_packed_size"(int64_t n, int64_t k) noexcept
-    void cpp_pack "cynet::product_pack"(const float* b, int64_t b_row, bint transposed, int64_t k,
+    void cpp_pack "cynet::pack_operand"(const float* b, int64_t b_row, bint transposed, int64_t k,
                                         int64_t n, float* to, int threads) noexcept
     void cpp_product "cynet::product"(int level, ProductKernel way, const Product& p, int threads,
                                       char* space) noexcept
@@ -32,15 +32,15 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
         int level, const ConvWindow& shape, int threads, bint packed) noexcept
     int64_t cpp_scatter_packed_size "cynet::scatter_packed_size"(
         int level, const ConvWindow& shape) noexcept
-    void cpp_scatter_pack "cynet::scatter_pack"(
+    void cpp_scatter_pack "cynet::scatter_pack_w"(
         int level, const ConvWindow& shape, const float* w, int threads, float* to) noexcept
-    void cpp_scatter "cynet::window_scatter"(
+    void cpp_scatter "cynet::scatter_windows"(
         int level, const ConvWindow& shape, const float* w, bint packed, const float* dy,
         float* dx, bint add, int threads, char* space) noexcept
     void cpp_backward_weight "cynet::window_backward_weight"(
         int level, const ConvWindow& shape, const float* x, const float* dy, float* dw,
         bint add, int threads, char* space) noexcept
-    void cpp_channel_weight "cynet::window_depthwise_weight"(
+    void cpp_channel_weight "cynet::window_depthwise_grad"(
         int level, const ConvWindow& shape, const float* x, const float* dy, float* dw,
         bint add, int threads) noexcept
 
@@ -53,7 +53,7 @@ cdef int64_t product_packed_size(int64_t n, int64_t k) noexcept nogil:
     return cpp_packed_size(n, k)
 
 
-cdef void product_pack(const float* b, int64_t b_row, bint transposed, int64_t k, int64_t n,
+cdef void pack_operand(const float* b, int64_t b_row, bint transposed, int64_t k, int64_t n,
                        float* to, int threads) noexcept nogil:
     cpp_pack(b, b_row, transposed, k, n, to, threads)
 
@@ -94,8 +94,8 @@ cdef int64_t scatter_packed_size(const ConvWindow* shape) noexcept nogil:
     return cpp_scatter_packed_size(cpu_level(), shape[0])
 
 
-cdef void scatter_pack(const ConvWindow* shape, const float* w, int threads,
-                       float* to) noexcept nogil:
+cdef void scatter_pack_w(const ConvWindow* shape, const float* w, int threads,
+                         float* to) noexcept nogil:
     cpp_scatter_pack(cpu_level(), shape[0], w, threads, to)
 
 
@@ -104,8 +104,8 @@ cdef size_t scatter_workspace_bytes(const ConvWindow* shape, int threads,
     return cpp_scatter_bytes(cpu_level(), shape[0], threads, packed)
 
 
-cdef void window_scatter(const ConvWindow* shape, const float* w, bint packed, const float* dy,
-                         float* dx, bint add, int threads, char* space) noexcept nogil:
+cdef void scatter_windows(const ConvWindow* shape, const float* w, bint packed, const float* dy,
+                          float* dx, bint add, int threads, char* space) noexcept nogil:
     cpp_scatter(cpu_level(), shape[0], w, packed, dy, dx, add, threads, space)
 
 
@@ -114,8 +114,8 @@ cdef void window_backward_weight(const ConvWindow* shape, const float* x, const 
     cpp_backward_weight(cpu_level(), shape[0], x, dy, dw, add, threads, space)
 
 
-cdef void window_depthwise_weight(const ConvWindow* shape, const float* x, const float* dy,
-                                  float* dw, bint add, int threads) noexcept nogil:
+cdef void window_depthwise_grad(const ConvWindow* shape, const float* x, const float* dy,
+                                float* dw, bint add, int threads) noexcept nogil:
     cpp_channel_weight(cpu_level(), shape[0], x, dy, dw, add, threads)
 
 

@@ -22,18 +22,18 @@ constexpr int64_t round_to_16(int64_t n) { return (n + 15) / 16 * 16; }
 // A vector type of n floats, one for each of n rows.
 #if defined(__GNUC__)
 template <int N>
-struct RowFloatsType {
+struct RowFloatsType {  // a vector type of N floats
   typedef float type __attribute__((vector_size(N * 4)));
 };
 template <>
-struct RowFloatsType<1> {
+struct RowFloatsType<1> {  // a vector type of one float
   typedef float type;
 };
 template <int N>
-using RowFloats = typename RowFloatsType<N>::type;
+using RowFloats = typename RowFloatsType<N>::type;  // a vector of N floats
 #else
 template <int N>
-struct RowFloats {
+struct RowFloats {  // N floats, one for each of N rows
   float of[N];
   RowFloats& operator+=(const RowFloats& other) {
     for (int i = 0; i < N; ++i) of[i] += other.of[i];
@@ -43,7 +43,7 @@ struct RowFloats {
 #endif
 
 template <class T>
-CYNET_XINLINE T load_as(const float* from) {
+CYNET_XINLINE T load_as(const float* from) {  // unaligned floats as a vector T
   T all;
   std::memcpy(&all, from, sizeof all);
   return all;
@@ -211,7 +211,7 @@ inline ThreadGrid thread_grid(int64_t m, int64_t n, int threads, bool b_shared) 
 
 // Calls body(part, first row, last row, first vector, last vector) for each thread's share.
 template <class Body>
-inline void for_shares(const ThreadGrid& grid, int64_t rows, int64_t columns, const Body& body) {
+inline void for_threads(const ThreadGrid& grid, int64_t rows, int64_t columns, const Body& body) {
   const int64_t vectors = vector_count(columns), blocks = (rows + ROWS - 1) / ROWS;
   for_parts(grid.part_count(), [&](int64_t part) {
     const int64_t i = part / grid.columns, j = part % grid.columns;
@@ -222,13 +222,13 @@ inline void for_shares(const ThreadGrid& grid, int64_t rows, int64_t columns, co
 }
 
 template <class Body>
-inline void for_shares(int threads, int64_t rows, int64_t columns, const Body& body) {
-  for_shares(thread_grid(rows, columns, threads, false), rows, columns, body);
+inline void for_threads(int threads, int64_t rows, int64_t columns, const Body& body) {
+  for_threads(thread_grid(rows, columns, threads, false), rows, columns, body);
 }
 
 // ----- whole arrays
 
-inline bool shares_a(int64_t m, int64_t n, int threads) {
+inline bool shares_a(int64_t m, int64_t n, int threads) {  // every thread reads all of a
   return thread_grid(m, n, threads, false).rows == 1;
 }
 
@@ -240,7 +240,7 @@ inline void multiply(const Product& p, int threads, float* space) {
   const auto run = p.a_transposed ? &compute_rows<false> : &compute_rows<true>;
   const ThreadGrid grid = thread_grid(p.m, p.n, threads, p.b_shared);
   const int64_t strip = p.m * p.k <= L2_FLOATS ? 1 : STRIP;
-  for_shares(
+  for_threads(
       grid, p.m, p.n, [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
         float* panels = space + part * SCRATCH_FLOATS;
         float* rows = panels + STRIP * PANEL_FLOATS;
@@ -323,17 +323,17 @@ inline void window_forward(const ConvWindow& s, const float* x, const float* w, 
   const TileJob job = {
       x, input_pixels(s) * s.channels, s.channels, output_pixels(s) * s.filters, relu, add};
   space += WindowTerms::scratch_floats(s, FORWARD);
-  for_shares(threads, s.batch, s.filters,
-             [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
-               float* panel = space + part * panel_scratch_floats(s, s.channels);
-               for_panels(first, end, s.filters, WIDTH, [&](int64_t j, int64_t j_end) {
-                 pack_transposed(w + j * length, length, length, j_end - j, taps,
-                                 rows_per_tap(s.channels), panel);
-                 for (int64_t i = 0; i < all.size; ++i)
-                   compute_rows<true>(job, panel, j_end - j, all.targets[i], all.terms, y + j,
-                                      bias ? bias + j : nullptr, row, last);
-               });
-             });
+  for_threads(threads, s.batch, s.filters,
+              [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
+                float* panel = space + part * panel_scratch_floats(s, s.channels);
+                for_panels(first, end, s.filters, WIDTH, [&](int64_t j, int64_t j_end) {
+                  pack_transposed(w + j * length, length, length, j_end - j, taps,
+                                  rows_per_tap(s.channels), panel);
+                  for (int64_t i = 0; i < all.size; ++i)
+                    compute_rows<true>(job, panel, j_end - j, all.targets[i], all.terms, y + j,
+                                       bias ? bias + j : nullptr, row, last);
+                });
+              });
 }
 
 inline void window_data_grad(const ConvWindow& s, const float* w, const float* dy, float* dx,
@@ -343,19 +343,19 @@ inline void window_data_grad(const ConvWindow& s, const float* w, const float* d
   const TileJob job = {
       dy, output_pixels(s) * s.filters, s.filters, input_pixels(s) * s.channels, false, add};
   space += WindowTerms::scratch_floats(s, DATA);
-  for_shares(threads, s.batch, s.channels,
-             [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
-               float* panel = space + part * panel_scratch_floats(s, s.filters);
-               for_panels(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
-                 for (int64_t f = 0; f < s.filters; ++f)
-                   pack_transposed(w + (f * s.channels + j) * taps, taps, taps, j_end - j, taps,
-                                   rows_per_tap(s.filters),
-                                   panel + f * vector_count(j_end - j) * LANES);
-                 for (int64_t i = 0; i < all.size; ++i)
-                   compute_rows<true>(job, panel, j_end - j, all.targets[i], all.terms, dx + j,
-                                      nullptr, row, last);
-               });
-             });
+  for_threads(threads, s.batch, s.channels,
+              [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
+                float* panel = space + part * panel_scratch_floats(s, s.filters);
+                for_panels(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
+                  for (int64_t f = 0; f < s.filters; ++f)
+                    pack_transposed(w + (f * s.channels + j) * taps, taps, taps, j_end - j, taps,
+                                    rows_per_tap(s.filters),
+                                    panel + f * vector_count(j_end - j) * LANES);
+                  for (int64_t i = 0; i < all.size; ++i)
+                    compute_rows<true>(job, panel, j_end - j, all.targets[i], all.terms, dx + j,
+                                       nullptr, row, last);
+                });
+              });
 }
 
 // Writes sums[tap][row][width] of some filters to the gradients of their `columns` channels.
@@ -387,7 +387,7 @@ inline void write_tap_gradients(const float* sums, int64_t taps, int64_t rows, i
 }
 
 // Packs dy of `count` filters, in groups of ROWS filters: [group][pixel][image][ROWS].
-inline void pack_filters(const ConvWindow& s, const float* from, int64_t count, float* to) {
+inline void pack_output_grads(const ConvWindow& s, const float* from, int64_t count, float* to) {
   const int64_t pixels = output_pixels(s);
   for (int64_t p = 0; p < pixels; ++p)
     for (int64_t b = 0; b < s.batch; ++b)
@@ -406,38 +406,38 @@ inline void window_weight_grad(const ConvWindow& s, const float* x, const float*
   const int64_t panel_size = pixels * s.batch * WIDTH * LANES;
   const WindowTerms all(s, WEIGHT, s.batch * ROWS, 0, space);
   space += WindowTerms::scratch_floats(s, WEIGHT);
-  for_shares(threads, s.filters, s.channels,
-             [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
-               float* panel = space + part * weight_grad_floats(s);
-               float* sums = panel + panel_size;
-               float* packed = sums + taps * ROWS * WIDTH * LANES;
-               for_panels(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
-                 const int64_t width = vector_count(j_end - j) * LANES;
-                 for (int64_t q = 0; q < pixels; ++q)
-                   pack_lines(x + q * s.channels + j, pixels * s.channels, s.batch, j_end - j,
-                              panel + q * s.batch * width);
-                 for (int64_t f = row; f < last; f += FILTERS) {
-                   const int64_t block = std::min(FILTERS, last - f);
-                   pack_filters(s, dy + f, block, packed);
-                   for (int64_t r = 0; r < block; r += ROWS) {
-                     const int64_t count = std::min<int64_t>(ROWS, block - r);
-                     const float* group = packed + r * output_pixels(s) * s.batch;
-                     const TileJob job = {group, ROWS, s.batch, width, false, false};
-                     for (int64_t t = 0; t < taps; ++t)
-                       compute_rows<false>(job, panel, width, all.targets[t], all.terms,
-                                           sums + t * ROWS * width, nullptr, 0, count);
-                     write_tap_gradients(sums, taps, count, j_end - j, add,
-                                         dw + (f + r) * filter + j * taps, filter);
-                   }
-                 }
-               });
-             });
+  for_threads(threads, s.filters, s.channels,
+              [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
+                float* panel = space + part * weight_grad_floats(s);
+                float* sums = panel + panel_size;
+                float* packed = sums + taps * ROWS * WIDTH * LANES;
+                for_panels(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
+                  const int64_t width = vector_count(j_end - j) * LANES;
+                  for (int64_t q = 0; q < pixels; ++q)
+                    pack_lines(x + q * s.channels + j, pixels * s.channels, s.batch, j_end - j,
+                               panel + q * s.batch * width);
+                  for (int64_t f = row; f < last; f += FILTERS) {
+                    const int64_t block = std::min(FILTERS, last - f);
+                    pack_output_grads(s, dy + f, block, packed);
+                    for (int64_t r = 0; r < block; r += ROWS) {
+                      const int64_t count = std::min<int64_t>(ROWS, block - r);
+                      const float* group = packed + r * output_pixels(s) * s.batch;
+                      const TileJob job = {group, ROWS, s.batch, width, false, false};
+                      for (int64_t t = 0; t < taps; ++t)
+                        compute_rows<false>(job, panel, width, all.targets[t], all.terms,
+                                            sums + t * ROWS * width, nullptr, 0, count);
+                      write_tap_gradients(sums, taps, count, j_end - j, add,
+                                          dw + (f + r) * filter + j * taps, filter);
+                    }
+                  }
+                });
+              });
 }
 
 // The gradient of the weights of a depthwise convolution: dw (channels, 1, kernel_h, kernel_w),
 // with at most MAX_TAPS taps.
-inline void depthwise_weight(const ConvWindow& s, const float* x, const float* dy, float* dw,
-                             bool add, int threads) {
+inline void depthwise_weight_grad(const ConvWindow& s, const float* x, const float* dy, float* dw,
+                                  bool add, int threads) {
   const int64_t taps = tap_count(s), channels = s.channels;
   parallel_for(threads, vector_count(channels), [&](int64_t begin, int64_t end) {
     for (int64_t c = begin * LANES; c < end * LANES; c += LANES) {

@@ -16,7 +16,7 @@ constexpr int LOOP_PIXELS = 128;  // pixels that a loop processes together
 namespace cynet {
 
 typedef void (*NormalizedRow)(const uint8_t*, int64_t, const float*, const float*, float*, int64_t);
-typedef void (*PlainRow)(const uint8_t*, int64_t, uint8_t, uint8_t*, int64_t);
+typedef void (*ClippedRow)(const uint8_t*, int64_t, uint8_t, uint8_t*, int64_t);  // clips a row
 
 template <int C>
 inline NormalizedRow normalized_row_function(int level, bool mirrored) {
@@ -26,9 +26,9 @@ inline NormalizedRow normalized_row_function(int level, bool mirrored) {
 }
 
 template <int C>
-inline PlainRow plain_row_function(int level, bool mirrored) {
-  static const PlainRow straight[] = CYNET_AT_LEVELS(write_plain_row<C, false>);
-  static const PlainRow turned[] = CYNET_AT_LEVELS(write_plain_row<C, true>);
+inline ClippedRow clipped_row_function(int level, bool mirrored) {
+  static const ClippedRow straight[] = CYNET_AT_LEVELS(write_clipped_row<C, false>);
+  static const ClippedRow turned[] = CYNET_AT_LEVELS(write_clipped_row<C, true>);
   return mirrored ? turned[level] : straight[level];
 }
 
@@ -44,11 +44,11 @@ inline void write_normalized(int level, const uint8_t* in, int64_t stride, int64
 }
 
 // out (channels, height, width) = min(in, maximum)
-inline void write_plain(int level, const uint8_t* in, int64_t stride, int64_t height, int64_t width,
-                        int channels, bool mirrored, uint8_t maximum, uint8_t* out) {
-  const PlainRow row = channels == 1   ? plain_row_function<1>(level, mirrored)
-                       : channels == 3 ? plain_row_function<3>(level, mirrored)
-                                       : plain_row_function<4>(level, mirrored);
+inline void clip_image(int level, const uint8_t* in, int64_t stride, int64_t height, int64_t width,
+                       int channels, bool mirrored, uint8_t maximum, uint8_t* out) {
+  const ClippedRow row = channels == 1   ? clipped_row_function<1>(level, mirrored)
+                         : channels == 3 ? clipped_row_function<3>(level, mirrored)
+                                         : clipped_row_function<4>(level, mirrored);
   for (int64_t y = 0; y < height; ++y)
     row(in + y * stride, width, maximum, out + y * width, height * width);
 }

@@ -21,8 +21,8 @@ static void write_normalized_row(const uint8_t* in, int64_t n, const float* mean
 
 // Copies a row of n pixels as C rows of bytes, limited to `maximum`.
 template <int C, bool MIRRORED>
-static void write_plain_row(const uint8_t* in, int64_t n, uint8_t maximum, uint8_t* out,
-                            int64_t plane) {
+static void write_clipped_row(const uint8_t* in, int64_t n, uint8_t maximum, uint8_t* out,
+                              int64_t plane) {
   for (int64_t at = 0; at < n; at += LOOP_PIXELS) {
     const int count = static_cast<int>(n - at < LOOP_PIXELS ? n - at : LOOP_PIXELS);
     uint8_t part[C][LOOP_PIXELS];

@@ -7,7 +7,7 @@ namespace {
 
 // Calls body(row) for all rows of all images.
 template <class Body>
-void for_rows(int threads, const ImageShape& s, Body body) {
+void for_image_rows(int threads, const ImageShape& s, Body body) {
   parallel_for(threads, s.images * s.height, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) body(row);
   });
@@ -22,7 +22,7 @@ inline int64_t offset_in_planes(const ImageShape& s, int64_t row, int64_t c) {
 template <typename T>
 void image_to_tensor(const Args& args) {
   const ImageShape s(args.in[0]);
-  for_rows(args.threads, s, [&](int64_t row) {
+  for_image_rows(args.threads, s, [&](int64_t row) {
     const T* x = args.input<T>(0) + row * s.width * s.channels;
     for (int64_t c = 0; c < s.channels; ++c) {
       float* y = args.output<float>(0) + offset_in_planes(s, row, c);
@@ -37,7 +37,7 @@ void image_to_tensor(const Args& args) {
 template <typename T>
 void image_to_tensor_grad(const Args& args) {
   const ImageShape s(args.out[0]);
-  for_rows(args.threads, s, [&](int64_t row) {
+  for_image_rows(args.threads, s, [&](int64_t row) {
     T* x = args.output<T>(0) + row * s.width * s.channels;
     for (int64_t c = 0; c < s.channels; ++c) {
       const float* y = args.input<float>(0) + offset_in_planes(s, row, c);

@@ -16,7 +16,7 @@ struct ImageShape {
     images = data->ndim == 3 ? 1 : data->shape[0];
     height = lengths[0], width = lengths[1], channels = lengths[2];
   }
-  int64_t pixels() const { return height * width; }
+  int64_t pixels() const { return height * width; }  // of one image
   int64_t size() const { return height * width * channels; }  // numbers of one image
 };
 

@@ -7,11 +7,11 @@
 
 // A pragma for loops whose operands are disjoint or identical: no loop-carried dependence.
 #if defined(__clang__)
-#define CYNET_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#define CYNET_IVDEP _Pragma("clang loop vectorize(assume_safety)")  // vectorize
 #elif defined(__GNUC__)
-#define CYNET_IVDEP _Pragma("GCC ivdep")
+#define CYNET_IVDEP _Pragma("GCC ivdep")  // iterations are independent
 #else
-#define CYNET_IVDEP
+#define CYNET_IVDEP  // loop iterations are independent
 #endif
 
 // For a function that is slower when inlined, that must be compiled for the baseline, or whose code

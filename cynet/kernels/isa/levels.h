@@ -12,14 +12,14 @@
 #define CYNET_LEVELS_H
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__)
-#define CYNET_X86_LEVELS 1
+#define CYNET_X86_LEVELS 1  // loops exist for several x86 levels
 #endif
 
 // An attribute behind the parameters of a lambda: the lambda is inlined.
 #if defined(__GNUC__)
-#define CYNET_XLAMBDA __attribute__((always_inline))
+#define CYNET_XLAMBDA __attribute__((always_inline))  // inlines a lambda
 #else
-#define CYNET_XLAMBDA
+#define CYNET_XLAMBDA  // inlines a lambda
 #endif
 
 #ifdef CYNET_X86_LEVELS
@@ -38,7 +38,7 @@ enum Level { BASELINE, AVX2, AVX512, AMX, N_LEVEL };
 #define CYNET_AT_LEVELS(...) \
   {baseline::__VA_ARGS__, avx2::__VA_ARGS__, avx512::__VA_ARGS__, avx512::__VA_ARGS__}
 #if defined(__linux__) && __has_include(<amxbf16intrin.h>)
-#define CYNET_AMX 1
+#define CYNET_AMX 1  // the compiler knows AMX
 #endif
 #else
 // All levels share one set of loops: the baseline and, on aarch64, "neon", which uses these loops

@@ -4,7 +4,7 @@
 
 constexpr int LANES = CYNET_LANES;  // floats in a vector
 #if defined(__GNUC__)
-typedef float Vec __attribute__((vector_size(LANES * 4), may_alias));
+typedef float Vec __attribute__((vector_size(LANES * 4), may_alias));  // a vector register
 typedef float UnalignedVec __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 
 CYNET_XINLINE Vec load(const float* p) { return *reinterpret_cast<const UnalignedVec*>(p); }
@@ -12,8 +12,8 @@ CYNET_XINLINE void store(float* p, Vec v) { *reinterpret_cast<UnalignedVec*>(p) 
 CYNET_XINLINE Vec rectify(Vec v) { return v < 0 ? Vec{} : v; }
 // The gradient of relu from its output y: 1, 0, or NaN for NaN.
 CYNET_XINLINE Vec relu_gradient(Vec y) { return y > 0 ? Vec{} + 1 : 0 * y; }
-typedef int32_t IVec __attribute__((vector_size(LANES * 4), may_alias));
-typedef float Vec4 __attribute__((vector_size(16), may_alias));
+typedef int32_t IVec __attribute__((vector_size(LANES * 4), may_alias));  // integer lanes
+typedef float Vec4 __attribute__((vector_size(16), may_alias));  // four floats
 #else
 struct Vec {
   float lane[LANES];
@@ -127,7 +127,7 @@ CYNET_XINLINE void fence_past_cache_stores() {
 #if defined(__GNUC__)
 // Reduces all lanes by `op` to four floats; op::of takes two vectors of any width.
 template <class op>
-CYNET_XINLINE Vec4 fold_to_four(Vec v) {
+CYNET_XINLINE Vec4 fold_to_four(Vec v) {  // reduces all lanes by the functor `op`
 #if CYNET_LANES == 16
   const __m512 all = reinterpret_cast<__m512>(v);
   const __m256 low = _mm512_castps512_ps256(all);
@@ -146,26 +146,26 @@ CYNET_XINLINE Vec4 fold_to_four(Vec v) {
 
 struct Plus {
   template <typename V>
-  static CYNET_XINLINE V combine(V a, V b) {
+  static CYNET_XINLINE V combine(V a, V b) {  // lanewise sum
     return a + b;
   }
 };
 struct Greater {
   template <typename V>
-  static CYNET_XINLINE V combine(V a, V b) {
+  static CYNET_XINLINE V combine(V a, V b) {  // lanewise maximum
     return a > b ? a : b;
   }
 };
 struct Less {
   template <typename V>
-  static CYNET_XINLINE V combine(V a, V b) {
+  static CYNET_XINLINE V combine(V a, V b) {  // lanewise minimum
     return a < b ? a : b;
   }
 };
 
 // Reduces all lanes by `op`.
 template <class op>
-CYNET_XINLINE float fold_lanes(Vec v) {
+CYNET_XINLINE float fold_lanes(Vec v) {  // reduces all lanes by the functor `op`
   const Vec4 four = fold_to_four<op>(v);
   return op::combine(op::combine(four[0], four[2]), op::combine(four[1], four[3]));
 }

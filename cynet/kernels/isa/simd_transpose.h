@@ -3,7 +3,7 @@
 
 #if CYNET_LANES == 16
 // Loads four floats of each line, `step` floats apart; the functions below interleave such vectors.
-CYNET_XINLINE __m512 load_fours(const float* from, int64_t step) {
+CYNET_XINLINE __m512 load_fours(const float* from, int64_t step) {  // 4 floats of 4 lines
   __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(from));
   v = _mm512_insertf32x4(v, _mm_loadu_ps(from + step), 1);
   v = _mm512_insertf32x4(v, _mm_loadu_ps(from + 2 * step), 2);
@@ -19,7 +19,7 @@ CYNET_XINLINE void interleave_pairs(__m512 a, __m512 b, Vec* low, Vec* high) {
   *high = reinterpret_cast<Vec>(_mm512_unpackhi_pd(x, y));
 }
 #elif CYNET_LANES == 8
-CYNET_XINLINE __m256 load_fours(const float* from, int64_t step) {
+CYNET_XINLINE __m256 load_fours(const float* from, int64_t step) {  // 4 floats of 2 lines
   const __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(from));
   return _mm256_insertf128_ps(v, _mm_loadu_ps(from + step), 1);
 }
@@ -33,7 +33,7 @@ CYNET_XINLINE void interleave_pairs(__m256 a, __m256 b, Vec* low, Vec* high) {
   *high = reinterpret_cast<Vec>(_mm256_unpackhi_pd(x, y));
 }
 #elif defined(__GNUC__)
-CYNET_XINLINE Vec load_fours(const float* from, int64_t) { return load(from); }
+CYNET_XINLINE Vec load_fours(const float* from, int64_t) { return load(from); }  // 4 floats
 CYNET_XINLINE void interleave(Vec a, Vec b, Vec* low, Vec* high) {
   *low = Vec{a[0], b[0], a[1], b[1]};
   *high = Vec{a[2], b[2], a[3], b[3]};
@@ -67,8 +67,8 @@ CYNET_XINLINE void load_transposed_fours(const float* from, int64_t step, Vec* r
 // Transposes a square of LANES vectors.
 CYNET_XINLINE void transpose_lanes(Vec* rows) {
 #if defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12) && CYNET_LANES == 16
-#define CYNET_LOW_INDEX(j, d) ((j) & (d) ? 16 + (j) - (d) : (j))
-#define CYNET_HIGH_INDEX(j, d) ((j) & (d) ? 16 + (j) : (j) + (d))
+#define CYNET_LOW_INDEX(j, d) ((j) & (d) ? 16 + (j) - (d) : (j))  // lane of a shuffle
+#define CYNET_HIGH_INDEX(j, d) ((j) & (d) ? 16 + (j) : (j) + (d))  // lane of a shuffle
 #define CYNET_SHUFFLE(f, d)                                                                    \
   __builtin_shufflevector(a, b, f(0, d), f(1, d), f(2, d), f(3, d), f(4, d), f(5, d), f(6, d), \
                           f(7, d), f(8, d), f(9, d), f(10, d), f(11, d), f(12, d), f(13, d),   \

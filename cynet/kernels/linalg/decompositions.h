@@ -75,21 +75,21 @@ inline T sign_of_column(int64_t rows, int64_t columns, const T* a, int64_t colum
 // A (m, n) = U diag(l) V: outputs U (m, k), l (k), descending, and V (k, n); k = min(m, n)
 struct Svd {
   static int64_t smaller_side(const Stack& s) { return std::min(s.m, s.n); }
-  static int64_t lapack_workspace(const Stack& s) {
+  static int64_t lapack_workspace_elements(const Stack& s) {
     const int64_t k = smaller_side(s);
     return 4 * k * k + 7 * k + (s.m + s.n) * BLOCK;
   }
   static int64_t workspace_elements(const Stack& s) {
     const int64_t k = smaller_side(s), maximum = std::max(s.m, s.n);
     const int64_t forward =
-        s.m * s.n + (s.m + s.n + 1) * k + lapack_workspace(s) + numbers_for_ints(8 * k);
+        s.m * s.n + (s.m + s.n + 1) * k + lapack_workspace_elements(s) + numbers_for_ints(8 * k);
     return std::max(forward, 3 * k * k + maximum * k);
   }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T* work) {
     const int64_t size = smaller_side(s);
     const int m = static_cast<int>(s.m), n = static_cast<int>(s.n), k = static_cast<int>(size);
-    const int lwork = static_cast<int>(lapack_workspace(s));
+    const int lwork = static_cast<int>(lapack_workspace_elements(s));
     T *a = work, *free = work + s.m * s.n;
     T* u = out[0] ? out[0] : free;
     T* values = out[1] ? out[1] : free + s.m * size;
@@ -147,15 +147,15 @@ struct Svd {
 
 // A V = V diag(l): outputs l and V (n, n), whose columns are eigenvectors of length 1
 struct Eig {
-  static int64_t lapack_workspace(const Stack& s) { return s.n * (4 + BLOCK); }
+  static int64_t lapack_workspace_elements(const Stack& s) { return s.n * (4 + BLOCK); }
   static int64_t workspace_elements(const Stack& s) {
-    return std::max(2 * s.n * s.n + 2 * s.n + lapack_workspace(s),
+    return std::max(2 * s.n * s.n + 2 * s.n + lapack_workspace_elements(s),
                     4 * s.n * s.n + numbers_for_ints(s.n));
   }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T* work) {
     const int64_t square = s.n * s.n;
-    const int n = static_cast<int>(s.n), lwork = static_cast<int>(lapack_workspace(s));
+    const int n = static_cast<int>(s.n), lwork = static_cast<int>(lapack_workspace_elements(s));
     T *a = work, *columns = a + square, *imaginary = columns + square;
     T *values = out[0] ? out[0] : imaginary + s.n, *space = imaginary + 2 * s.n;
     int info = 0;

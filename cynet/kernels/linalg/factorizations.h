@@ -13,7 +13,7 @@ namespace linalg {
 
 // The lower factor: `factor` itself, or its transpose, written to `work`.
 template <typename T>
-inline const T* as_lower(const Stack& s, const T* factor, T* work) {
+inline const T* as_lower(const Stack& s, const T* factor, T* work) {  // or its transpose
   if (s.lower) return factor;
   transpose(s.n, s.n, factor, work);
   return work;

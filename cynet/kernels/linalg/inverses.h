@@ -11,7 +11,7 @@ namespace cynet {
 namespace linalg {
 
 // Floats or doubles whose memory holds n ints.
-inline int64_t numbers_for_ints(int64_t n) { return n; }
+inline int64_t numbers_for_ints(int64_t n) { return n; }  // elements of T that hold n ints
 
 // Factorizes `lu` in place; returns LAPACK's info: the first pivot that is 0.
 template <typename T>
@@ -74,7 +74,7 @@ struct Inverse {
 // The cofactors of a singular matrix, from A = U S V: det(U) det(V) U C V with C_ii the product of
 // the other singular values. `work`: 7 n^2 + 16 n numbers.
 template <typename T>
-inline int cofactors(int64_t size, const T* a, T* out, T* work) {
+inline int compute_cofactors(int64_t size, const T* a, T* out, T* work) {
   const int n = static_cast<int>(size);
   const int64_t square = size * size;
   T *u = work, *v = u + square, *copied = v + square, *values = copied + square;
@@ -142,7 +142,7 @@ struct Determinant {
       return 0;
     }
     if (info) {
-      const int failed = cofactors(n, in[0], da, space);
+      const int failed = compute_cofactors(n, in[0], da, space);
       if (failed) return failed;
     } else {
       if (!LOG) factor *= determinant(n, work, pivots);

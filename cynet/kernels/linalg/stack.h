@@ -27,7 +27,7 @@ struct Arrays {  // inputs, outputs and gradients of a run
 
 // Elements of a part's workspace: the operator's, and a copy of each target that is added to.
 template <typename T, typename Op>
-int64_t workspace(const Stack& s, const Arrays<T>& a) {
+int64_t workspace(const Stack& s, const Arrays<T>& a) {  // elements of a part's workspace
   int64_t size = Op::workspace_elements(s);
   for (int k = 0; k < a.n_targets; ++k)
     if (a.target[k] && a.add[k]) size += a.target_sizes()[k];

@@ -25,7 +25,7 @@ CYNET_PARAMS(Constant, CONSTANT_FIELDS)
 
 // Sets to[i] (+)= value(i); value(i) may read to[i] but no other element of `to`.
 template <typename T, class F>
-static inline void put_values(T* to, int64_t begin, int64_t end, bool add, F&& value) {
+static inline void set_or_add(T* to, int64_t begin, int64_t end, bool add, F&& value) {
   if (add) {
     CYNET_IVDEP
     for (int64_t i = begin; i < end; ++i) to[i] += value(i);
@@ -43,16 +43,16 @@ static void write_difference(const Args& args, const T* label, T scale, bool abs
   const bool add = args.add[0];
   parallel_for(args.threads, args.out[0]->size, [=](int64_t begin, int64_t end) {
     if (absolute)
-      put_values(dx, begin, end, add,
+      set_or_add(dx, begin, end, add,
                  [=](int64_t i) { return scale * T((y[i] > label[i]) - (y[i] < label[i])); });
     else if (dy)
-      put_values(dx, begin, end, add, [=](int64_t i) { return scale * (y[i] - label[i]) * dy[i]; });
-    else put_values(dx, begin, end, add, [=](int64_t i) { return scale * (y[i] - label[i]); });
+      set_or_add(dx, begin, end, add, [=](int64_t i) { return scale * (y[i] - label[i]) * dy[i]; });
+    else set_or_add(dx, begin, end, add, [=](int64_t i) { return scale * (y[i] - label[i]); });
   });
 }
 
 template <typename T>
-static void difference(const Args& args) {
+static void difference(const Args& args) {  // scaled y - label, or its sign
   const Difference& p = args.as<Difference>();
   write_difference<T>(args, args.input<T>(1), T(p.scale), p.absolute);
 }
@@ -83,7 +83,7 @@ static void hinge_row_grad(const T* y, T label, T* dx, int64_t n, T margin, T sc
   const bool has_label = 0 <= label && label < n && label == T(int64_t(label));
   const int64_t right = has_label ? int64_t(label) : 0;
   const T score = y[right], before = dx[right];
-  put_values(dx, 0, n, add, [=](int64_t k) { return slope(margin + y[k]); });
+  set_or_add(dx, 0, n, add, [=](int64_t k) { return slope(margin + y[k]); });
   if (!has_label) return;
   const T value = -slope(margin - score);
   dx[right] = add ? before + value : value;
@@ -172,7 +172,7 @@ static void loss_lines_grad(const SoftmaxLoss& p, const T* y, const T* label, co
     if (p.use_ignore)  // zero even if y or dy is NaN
       for (int64_t j = 0; j < width; ++j)
         if (marked[j] == p.ignore_label) value[j] = 0;
-    put_values(dx + at, 0, width, add, [&](int64_t j) { return value[j]; });
+    set_or_add(dx + at, 0, width, add, [&](int64_t j) { return value[j]; });
   }
 }
 
@@ -224,7 +224,7 @@ static void softmax_output_grad(const Args& args) {
 }
 
 template <typename T>
-static void constant_grad(const Args& args) {
+static void constant_grad(const Args& args) {  // a scale, perhaps over the count of large x
   const Constant& p = args.as<Constant>();
   const int64_t n = args.out[0]->size;
   const T *x = args.input<T>(0), threshold = T(p.threshold);
@@ -233,7 +233,7 @@ static void constant_grad(const Args& args) {
     for (int64_t i = 0; i < n; ++i) above += x[i] > threshold;
   const T value = T(p.scale / (above > 0 ? above : 1));
   parallel_for(args.threads, n, [&](int64_t begin, int64_t end) {
-    put_values(args.output<T>(0), begin, end, args.add[0], [=](int64_t) { return value; });
+    set_or_add(args.output<T>(0), begin, end, args.add[0], [=](int64_t) { return value; });
   });
 }
 }  // namespace cynet

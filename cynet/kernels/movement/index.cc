@@ -292,7 +292,7 @@ void copy_rows(const Args& args, void* to, const void* from, int64_t rows, int64
 
 // out = in[0] (n, k) with in[1][i] at column in[2][i] of row i, if that column exists
 template <typename T>
-void fill_element(const Args& args) {
+void fill_element(const Args& args) {  // one column of each row
   const int64_t n = args.in[1]->size, k = args.in[0]->shape[1];
   const int64_t* column = read_indices(args, *args.in[2]);
   T* out = args.output<T>(0);
@@ -338,17 +338,17 @@ void retain_rows(const Args& args) {
 }  // namespace
 }  // namespace cynet
 
-#define CYNET_BY_INDEX(name, Params) \
+#define CYNET_INDEX_KERNEL(name, Params) \
   CYNET_PLAIN_SPACE_KERNEL(name, Params, 1, index_workspace_bytes, CYNET_NUMBERS, bool)
-CYNET_BY_INDEX(take, Indexed)
-CYNET_BY_INDEX(take_grad, Indexed)
-CYNET_BY_INDEX(pick, Indexed)
-CYNET_BY_INDEX(pick_grad, Indexed)
-CYNET_BY_INDEX(gather_nd, IndexTuples)
-CYNET_BY_INDEX(gather_nd_grad, IndexTuples)
-CYNET_BY_INDEX(scatter_nd, IndexTuples)
-CYNET_BY_INDEX(index_copy, NoParams)
-CYNET_BY_INDEX(index_copy_grad, NoParams)
-CYNET_BY_INDEX(retain_rows, NoParams)
-CYNET_BY_INDEX(fill_element, NoParams)
+CYNET_INDEX_KERNEL(take, Indexed)
+CYNET_INDEX_KERNEL(take_grad, Indexed)
+CYNET_INDEX_KERNEL(pick, Indexed)
+CYNET_INDEX_KERNEL(pick_grad, Indexed)
+CYNET_INDEX_KERNEL(gather_nd, IndexTuples)
+CYNET_INDEX_KERNEL(gather_nd_grad, IndexTuples)
+CYNET_INDEX_KERNEL(scatter_nd, IndexTuples)
+CYNET_INDEX_KERNEL(index_copy, NoParams)
+CYNET_INDEX_KERNEL(index_copy_grad, NoParams)
+CYNET_INDEX_KERNEL(retain_rows, NoParams)
+CYNET_INDEX_KERNEL(fill_element, NoParams)
 CYNET_PLAIN_SPACE_KERNEL(one_hot, OneHot, 1, one_hot_workspace_bytes, CYNET_NUMBERS, bool)

@@ -14,7 +14,7 @@ namespace cynet {
 template <bool SATURATE>
 struct ReadIndices {  // converts indices to int64
   template <typename T>
-  static void run(int threads, const void* numbers_, int64_t* index, int64_t n) {
+  static void run(int threads, const void* numbers_, int64_t* index, int64_t n) {  // converts n
     const T* numbers = static_cast<const T*>(numbers_);
     parallel_for(threads, n, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {

@@ -47,7 +47,7 @@ void cumsum_grad(const Args& args) {
   running_sums<T, true>(args);
 }
 
-int64_t lengths_workspace_bytes(const Args& args) {
+int64_t lengths_workspace_bytes(const Args& args) {  // of sequence lengths
   return args.as<Sequences>().batch * sizeof(int64_t);
 }
 
@@ -131,13 +131,13 @@ const int64_t* reversed_row_indices(const Args& args) {
 }
 
 template <typename T>
-void read_rows(const Args& args, const int64_t* row, int64_t n) {
+void gather_by_row(const Args& args, const int64_t* row, int64_t n) {
   if (row)
     gather(args, 1, 0, args.as<Sequences>().inner, n, row, args.input<T>(0), args.output<T>(0));
 }
 
 template <typename T>
-void write_rows(const Args& args, const int64_t* row, int64_t n) {
+void scatter_by_row(const Args& args, const int64_t* row, int64_t n) {
   if (row)
     scatter(args, args.add[0], 1, 0, args.as<Sequences>().inner, n, row, args.input<T>(0),
             args.output<T>(0));
@@ -145,26 +145,26 @@ void write_rows(const Args& args, const int64_t* row, int64_t n) {
 
 template <typename T>
 void sequence_last(const Args& args) {
-  read_rows<T>(args, last_row_indices(args), args.as<Sequences>().batch);
+  gather_by_row<T>(args, last_row_indices(args), args.as<Sequences>().batch);
 }
 
 template <typename T>
 void sequence_last_grad(const Args& args) {
   const int64_t* row = last_row_indices(args);
   if (row) clear_output<T>(args, 0);
-  write_rows<T>(args, row, args.as<Sequences>().batch);
+  scatter_by_row<T>(args, row, args.as<Sequences>().batch);
 }
 
 template <typename T>
 void sequence_reverse(const Args& args) {
-  read_rows<T>(args, reversed_row_indices(args),
-               args.as<Sequences>().time * args.as<Sequences>().batch);
+  gather_by_row<T>(args, reversed_row_indices(args),
+                   args.as<Sequences>().time * args.as<Sequences>().batch);
 }
 
 template <typename T>
 void sequence_reverse_grad(const Args& args) {
-  write_rows<T>(args, reversed_row_indices(args),
-                args.as<Sequences>().time * args.as<Sequences>().batch);
+  scatter_by_row<T>(args, reversed_row_indices(args),
+                    args.as<Sequences>().time * args.as<Sequences>().batch);
 }
 
 // Maps position i of a padded axis to one of the n elements of the source axis.
@@ -216,26 +216,26 @@ void copy_with_borders(const Args& args, T* src, T* dst) {
 }
 
 template <typename T>
-void borders(const Args& args) {
+void borders(const Args& args) {  // pads axes by edge values or reflection
   copy_with_borders<T, false>(args, const_cast<T*>(args.input<T>(0)), args.output<T>(0));
 }
 
 template <typename T>
-void borders_grad(const Args& args) {
+void borders_grad(const Args& args) {  // adds the padding back
   clear_output<T>(args, 0);
   copy_with_borders<T, true>(args, args.output<T>(0), const_cast<T*>(args.input<T>(0)));
 }
 }  // namespace
 }  // namespace cynet
 
-#define CYNET_SEQUENCES(name, space) \
+#define CYNET_SEQUENCE_KERNEL(name, space) \
   CYNET_PLAIN_SPACE_KERNEL(name, Sequences, 1, space, CYNET_NUMBERS, bool)
-CYNET_SEQUENCES(sequence_mask, lengths_workspace_bytes)
-CYNET_SEQUENCES(sequence_mask_grad, lengths_workspace_bytes)
-CYNET_SEQUENCES(sequence_last, source_rows_workspace_bytes)
-CYNET_SEQUENCES(sequence_last_grad, source_rows_workspace_bytes)
-CYNET_SEQUENCES(sequence_reverse, source_rows_workspace_bytes)
-CYNET_SEQUENCES(sequence_reverse_grad, source_rows_workspace_bytes)
+CYNET_SEQUENCE_KERNEL(sequence_mask, lengths_workspace_bytes)
+CYNET_SEQUENCE_KERNEL(sequence_mask_grad, lengths_workspace_bytes)
+CYNET_SEQUENCE_KERNEL(sequence_last, source_rows_workspace_bytes)
+CYNET_SEQUENCE_KERNEL(sequence_last_grad, source_rows_workspace_bytes)
+CYNET_SEQUENCE_KERNEL(sequence_reverse, source_rows_workspace_bytes)
+CYNET_SEQUENCE_KERNEL(sequence_reverse_grad, source_rows_workspace_bytes)
 CYNET_PLAIN_KERNEL(cumsum, RunningSums, 1, CYNET_NUMBERS)
 CYNET_PLAIN_KERNEL(cumsum_grad, RunningSums, 1, CYNET_NUMBERS)
 CYNET_PLAIN_KERNEL(borders, Borders, 1, CYNET_NUMBERS, bool)

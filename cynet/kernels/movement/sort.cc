@@ -158,7 +158,7 @@ static int64_t order_workspace_bytes(const Args& args) {
 
 struct WritePositions {  // writes positions as numbers of T
   template <typename T>
-  static void run(int threads, const int64_t* order, void* out_, int64_t m, bool add) {
+  static void run(int threads, const int64_t* order, void* out_, int64_t m, bool add) {  // writes m
     T* out = static_cast<T*>(out_);
     parallel_for(threads, m, [=](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
@@ -337,7 +337,7 @@ CYNET_NOINLINE bool try_sort_values(const Args& args) {
 }
 
 template <typename T>
-void order(const Args& args) {
+void order(const Args& args) {  // sorts, or orders the first k
   if constexpr (sizeof(T) >= 4 && (std::is_integral<T>::value || std::is_floating_point<T>::value))
     if (try_sort_values<T>(args)) return;
   write_order_outputs<T>(args, ordered_positions<T>(args));

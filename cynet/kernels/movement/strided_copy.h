@@ -62,9 +62,9 @@ inline void coalesce_axes(StridedCopy* c) {
 
 namespace cynet {
 
-typedef void (*CopyFunction)(const StridedCopy&, int64_t, int64_t);
-typedef void (*ConvertFunction)(void*, const void*, int64_t);
-typedef void (*MoveFunction)(void*, int64_t, const void*, int64_t, int64_t);
+typedef void (*CopyFunction)(const StridedCopy&, int64_t, int64_t);  // rows begin .. end
+typedef void (*ConvertFunction)(void*, const void*, int64_t);  // dst, src, number of elements
+typedef void (*MoveFunction)(void*, int64_t, const void*, int64_t, int64_t);  // dst and src: steps
 
 template <typename D>
 ConvertFunction convert_from(int level, int src_type) {

@@ -22,7 +22,7 @@ cdef void copy_strided(StridedCopy* what, bint serial) noexcept nogil
 cdef bint are_row_indices(const int64_t* rows, int64_t n, int64_t size) noexcept nogil
 # dst row i = src row rows[i], rows of nbytes bytes; and the reverse, with src's rows `step` bytes
 # apart, where the last of equal rows stays.
-cdef void copy_gather(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,
-                      bint serial) noexcept nogil
-cdef void copy_scatter(char* dst, const char* src, int64_t step, const int64_t* rows, int64_t n,
+cdef void copy_from_rows(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,
+                         bint serial) noexcept nogil
+cdef void copy_to_rows(char* dst, const char* src, int64_t step, const int64_t* rows, int64_t n,
                        int64_t nbytes, bint serial) noexcept nogil

@@ -31,21 +31,21 @@ cdef void copy_strided(StridedCopy* what, bint serial) noexcept nogil:
             strided_copy(what, threads, cpu_level())
 
 
-cdef inline bint _moves_words(const StridedCopy* what) noexcept nogil:
+cdef inline bint _moves_words(const StridedCopy* what) noexcept nogil:  # copies of 4-byte elements
     return what.dst_type == what.src_type and dtype_size(what.dst_type) == 4
 
 
-cdef bint are_row_indices(const int64_t* rows, int64_t n, int64_t size) noexcept nogil:
+cdef bint are_row_indices(const int64_t* rows, int64_t n, int64_t size) noexcept nogil:  # in range
     return are_rows_in_range(rows, n, size, cpu_level())
 
 
-cdef void copy_gather(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,
-                      bint serial) noexcept nogil:
+cdef void copy_from_rows(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,
+                         bint serial) noexcept nogil:
     cdef int64_t work = n * nbytes // 4
     gather_rows(dst, src, rows, n, nbytes, threads_if_awake(work) if serial else threads_for(work))
 
 
-cdef void copy_scatter(char* dst, const char* src, int64_t step, const int64_t* rows, int64_t n,
+cdef void copy_to_rows(char* dst, const char* src, int64_t step, const int64_t* rows, int64_t n,
                        int64_t nbytes, bint serial) noexcept nogil:
     cdef int64_t work = n * nbytes // 4
     scatter_rows(dst, src, step, rows, n, nbytes,

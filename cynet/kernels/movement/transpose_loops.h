@@ -118,7 +118,7 @@ CYNET_XINLINE Vec permute_lanes(Vec v, IVec lanes) {
 struct TripleShuffle {  // transposes between 3 channels and pixels
   IVec lanes[3], sources[3];
 
-  explicit TripleShuffle(bool join) {
+  explicit TripleShuffle(bool join) {  // join: 3 planes to pixels
     for (int k = 0; k < 3; ++k)
       for (int l = 0; l < LANES; ++l) {
         const int at = join ? k * LANES + l : 3 * l + k;
@@ -127,8 +127,8 @@ struct TripleShuffle {  // transposes between 3 channels and pixels
       }
   }
   // Copies vectors `from_step` floats apart to vectors `to_step` floats apart.
-  CYNET_XINLINE void move(const float* from, int64_t from_step, float* to, int64_t to_step,
-                          bool add) const {
+  CYNET_XINLINE void move_vectors(const float* from, int64_t from_step, float* to, int64_t to_step,
+                                  bool add) const {
     const Vec a = load(from), b = load(from + from_step), c = load(from + 2 * from_step);
 #pragma GCC unroll 3
     for (int k = 0; k < 3; ++k) {
@@ -149,11 +149,11 @@ static void transpose_part(const Transposition& s, const float* from, float* to,
   if (s.rows == 3 && s.to_step == 3) {
     const TripleShuffle join(true);
     for (; j + LANES <= j_end; j += LANES)
-      join.move(from + j, s.from_step, to + 3 * j, LANES, s.add);
+      join.move_vectors(from + j, s.from_step, to + 3 * j, LANES, s.add);
   } else if (s.columns == 3 && s.from_step == 3) {
     const TripleShuffle split(false);
     for (; i + LANES <= i_end; i += LANES)
-      split.move(from + 3 * i, LANES, to + i, s.to_step, s.add);
+      split.move_vectors(from + 3 * i, LANES, to + i, s.to_step, s.add);
   }
 #endif
 #if defined(__GNUC__)

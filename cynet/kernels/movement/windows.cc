@@ -54,7 +54,7 @@ static void windows_to_columns(const Args& args) {
 }
 
 // The index of the window whose position k is element `at`, along one axis; -1 if none.
-static int64_t window_index(const Windows& w, int axis, int64_t at, int64_t k) {
+static int64_t window_index(const Windows& w, int axis, int64_t at, int64_t k) {  // -1: no window
   const int64_t begins = at + w.pad[axis] - k * w.dilate[axis];
   const int64_t number = begins / w.stride[axis];
   const bool there = begins >= 0 && begins % w.stride[axis] == 0 && number < w.out_size[axis];

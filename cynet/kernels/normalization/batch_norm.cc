@@ -62,7 +62,7 @@ CYNET_SPACE_KERNEL(instance_norm_last_grad, SampleNorm, 1, sample_norm_workspace
 namespace {
 
 // Computes scale[c], then shift[c]: forward is x * scale + shift.
-void compute_affine(const NormShape& s, const float* gamma, const float* beta, const float* mean,
+void compute_scales(const NormShape& s, const float* gamma, const float* beta, const float* mean,
                     const float* inverse, float* scale) {
   const int64_t n = s.channels;
   for (int64_t c = 0; c < n; ++c) {
@@ -72,7 +72,7 @@ void compute_affine(const NormShape& s, const float* gamma, const float* beta, c
   }
 }
 
-void normalize_rows(const Args& args, const BatchNorm& p, bool given) {
+void normalize_rows(const Args& args, const BatchNorm& p, bool given) {  // given mean, variance
   const NormShape s = norm_shape_of(p);
   const int64_t n = s.channels;
   const float* x = args.input<float>(0);
@@ -97,7 +97,7 @@ void normalize_rows(const Args& args, const BatchNorm& p, bool given) {
                args.add[2]);
   }
   if (!args.wanted[0]) return;
-  compute_affine(s, args.input<float>(1), args.input<float>(2), mean, inverse, scale);
+  compute_scales(s, args.input<float>(1), args.input<float>(2), mean, inverse, scale);
   norm_apply(&s, x, scale, scale + n, args.input<float>(5), args.output<float>(0), args.add[0],
              args.threads);
 }
@@ -110,7 +110,7 @@ void normalize_channel(const Args& args, const BatchNorm& p, bool given, int64_t
   if (given) {
     mean = args.input<T>(3)[c], variance = args.input<T>(4)[c];
   } else {
-    for (int64_t i = 0; i < p.outer; ++i) mean += line_sum(x + i * step, n, T(0));
+    for (int64_t i = 0; i < p.outer; ++i) mean += sum_of_line(x + i * step, n, T(0));
     mean /= count;
     for (int64_t i = 0; i < p.outer; ++i) variance += line_square_sum(x + i * step, n, T(mean));
     variance /= count;
@@ -160,7 +160,7 @@ void rows_backward(const Args& args, const BatchNorm& p, bool given, const float
   g.dy = args.input<float>(0), g.x = args.input<float>(1), g.gamma = args.input<float>(2);
   g.y = args.input<float>(6);
   g.mean = mean, g.inv_std = inverse, g.constant = given;
-  if (s.relu && !s.residual) compute_affine(s, g.gamma, args.input<float>(5), mean, inverse, own);
+  if (s.relu && !s.residual) compute_scales(s, g.gamma, args.input<float>(5), mean, inverse, own);
   g.scale = own, g.shift = own + s.channels;
   g.dx = args.output<float>(0), g.dgamma = args.output<float>(1), g.dbeta = args.output<float>(2);
   g.dresidual = args.output<float>(5);
@@ -177,7 +177,7 @@ void channel_backward(const Args& args, const BatchNorm& p, bool given, int64_t 
   double total = 0, product = 0;
   dy += c * n;
   for (int64_t i = 0; i < p.outer; ++i) {
-    total += line_sum(dy + i * step, n, T(0));
+    total += sum_of_line(dy + i * step, n, T(0));
     product += line_product(dy + i * step, x + i * step, n, T(mean));
   }
   put_number(args.output<T>(2), c, total, args.add[2]);

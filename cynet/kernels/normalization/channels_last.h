@@ -41,10 +41,10 @@ constexpr int64_t kPageFloats = 1024;       // floats of a page of memory
 constexpr int64_t kMapFloats = 1024;     // floats that are written together
 
 // Rows of one task: about 128 KB, a multiple of kBlockRows. Sums of tasks are added in order.
-static inline int64_t norm_row_count(const NormShape* s) {
+static inline int64_t norm_row_count(const NormShape* s) {  // rows of one task
   return std::clamp<int64_t>((1 << 15) / s->channels / kBlockRows, 1, 32) * kBlockRows;
 }
-static inline int64_t norm_part_count(const NormShape* s) {
+static inline int64_t norm_part_count(const NormShape* s) {  // number of tasks
   return (s->rows + norm_row_count(s) - 1) / norm_row_count(s);
 }
 

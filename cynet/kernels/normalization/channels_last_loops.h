@@ -12,7 +12,7 @@ struct Lanes {  // a cache line of channels
 };
 
 template <typename F>
-CYNET_XINLINE Lanes make_lanes(F&& f) {
+CYNET_XINLINE Lanes make_lanes(F&& f) {  // part i is f(i)
   Lanes v;
 #pragma GCC unroll 4
   for (int i = 0; i < kParts; ++i) v.part[i] = f(i);
@@ -59,7 +59,7 @@ CYNET_XINLINE void store_lanes_past_cache(float* p, const Lanes& v) {
   for (int i = 0; i < kParts; ++i) store_past_cache(p + i * LANES, v.part[i]);
 }
 #else  // without vector types: one lane
-constexpr int kLanes = 1;
+constexpr int kLanes = 1;  // channels that are computed together
 typedef float Lanes;
 
 CYNET_XINLINE Lanes where_positive(Lanes sign, Lanes v) { return sign > 0 ? v : 0; }
@@ -81,7 +81,7 @@ CYNET_XINLINE void for_cache_lines(int64_t C, F&& f) {
 // Computes two sums over rows per channel in double, total[part][0|1][c]: terms(n, c) returns a
 // function of a row's offset that adds to two vectors.
 template <typename Terms>
-static inline void norm_sums(const NormShape* s, int threads, double* total, const Terms& terms) {
+static inline void sum_columns(const NormShape* s, int threads, double* total, const Terms& terms) {
   const int64_t C = s->channels, rows = s->rows, each = norm_row_count(s),
                 parts = norm_part_count(s);
   parallel_for(threads, parts, [=](int64_t begin, int64_t end) {
@@ -155,7 +155,7 @@ static inline void for_norm_rows(const NormShape* s, int threads, const Maps& ma
 static void norm_statistics(const NormShape* s, const float* x, int threads, double* space) {
   const int64_t C = s->channels;
   // Sums are relative to the first row, so that a large mean costs no digits.
-  norm_sums(s, threads, space, [=](auto n, int64_t c) {
+  sum_columns(s, threads, space, [=](auto n, int64_t c) {
     const Lanes around = load_lanes(x + c, n);
     return [=](int64_t at, Lanes& a, Lanes& b) CYNET_XLAMBDA {
       const Lanes d = load_lanes(x + at, n) - around;
@@ -240,7 +240,7 @@ template <NormMask MASK>
 static inline void norm_gradient_sums(const NormShape* s, const NormGradient* g, int threads,
                                       double* space) {
   const float* const in = g->x;
-  norm_sums(s, threads, space, [=](auto n, int64_t c) {
+  sum_columns(s, threads, space, [=](auto n, int64_t c) {
     const auto upstream = masked_gradient<MASK>(g, n, c);
     const Lanes mean = load_lanes(g->mean + c, n);
     return [=](int64_t at, Lanes& a, Lanes& b) CYNET_XLAMBDA {

@@ -108,7 +108,7 @@ void normalize_line(const T* x, const T* gamma, const T* beta, T* y, int64_t n, 
       return normalize_short_line<EACH>(x, gamma, beta, y, n, eps, add, mean, std);
   }
 #endif
-  *mean = line_sum(x, n, T(0)) / n;
+  *mean = sum_of_line(x, n, T(0)) / n;
   const T center = static_cast<T>(*mean);
   *std = std::sqrt(line_square_sum(x, n, center) / n + eps);
   scale_line<EACH>(x, gamma, beta, y, n, center, static_cast<T>(1 / *std), add);
@@ -149,9 +149,10 @@ void line_gradient(const T* dy, const T* x, const T* gamma, T mean, T std, T* dx
     if (n <= SHORT_LINE) return short_line_gradient(dy, x, gamma, mean, scale, dx, n, add);
   }
 #endif
-  const T a = static_cast<T>(sum_terms<T>(n, [=](int64_t i) { return dy[i] * gamma[i]; }) / n);
+  const T a = static_cast<T>(sum_of_terms<T>(n, [=](int64_t i) { return dy[i] * gamma[i]; }) / n);
   const T b = static_cast<T>(
-      sum_terms<T>(n, [=](int64_t i) { return dy[i] * gamma[i] * ((x[i] - mean) * scale); }) / n);
+      sum_of_terms<T>(n, [=](int64_t i) { return dy[i] * gamma[i] * ((x[i] - mean) * scale); }) /
+      n);
   if (add) {
     CYNET_IVDEP
     for (int64_t i = 0; i < n; ++i)
@@ -186,8 +187,8 @@ CYNET_XINLINE void add_column_sums(const T* dy, const T* x, const T* mean, const
 }
 
 template <typename T>
-void scale_gradient_columns(const T* dy, const T* x, const T* mean, const T* std, int64_t lines,
-                            int64_t n, int64_t columns, double* products, double* totals) {
+void compute_scale_grads(const T* dy, const T* x, const T* mean, const T* std, int64_t lines,
+                         int64_t n, int64_t columns, double* products, double* totals) {
   for (int64_t i = 0; i < columns; ++i) products[i] = totals[i] = 0;
   for (int64_t first = 0; first < lines; first += FEW_LINES) {
     const int64_t few = lines - first < FEW_LINES ? lines - first : FEW_LINES;
@@ -245,7 +246,7 @@ CYNET_XINLINE void short_instance_gradient(const float* dy, const float* x, doub
 // The sum, or sum of squares, of (x - center) over numbers that are `step` apart.
 template <typename T>
 double centered_line_sum(const T* x, int64_t n, int64_t step, double center, bool squared) {
-  if (step == 1) return squared ? line_square_sum(x, n, T(center)) : line_sum(x, n, T(center));
+  if (step == 1) return squared ? line_square_sum(x, n, T(center)) : sum_of_line(x, n, T(center));
   double total = 0;
   for (int64_t i = 0; i < n; ++i) {
     const double value = x[i * step] - center;
@@ -256,7 +257,7 @@ double centered_line_sum(const T* x, int64_t n, int64_t step, double center, boo
 
 // Calls line(i, start) for the lines along the middle axis of (outer, n, inner).
 template <class Line>
-void for_layers(const Args& args, const LayerNorm& p, Line line) {
+void for_layer_lines(const Args& args, const LayerNorm& p, Line line) {
   parallel_for(args.threads, p.outer * p.inner, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) line(i, i / p.inner * p.n * p.inner + i % p.inner);
   });
@@ -269,7 +270,7 @@ void layer_norm(const Args& args) {
   const T *gamma = args.input<T>(1), *beta = args.input<T>(2);
   T* const out = args.output<T>(0);
   const int64_t step = p.inner, n = p.n;
-  for_layers(args, p, [&](int64_t line, int64_t start) {
+  for_layer_lines(args, p, [&](int64_t line, int64_t start) {
     const T* x = args.input<T>(0) + start;
     T* y = out + start;
     double mean, std;
@@ -296,7 +297,7 @@ void layer_norm_grad(const Args& args) {
   const LayerNorm& p = args.as<LayerNorm>();
   const T* gamma = args.input<T>(2);
   const int64_t step = p.inner, n = p.n;
-  for_layers(args, p, [&](int64_t line, int64_t start) {
+  for_layer_lines(args, p, [&](int64_t line, int64_t start) {
     const T *dy = args.input<T>(0) + start, *x = args.input<T>(1) + start;
     const T mean = args.input<T>(3)[line], std = args.input<T>(4)[line], scale = 1 / std;
     T* dx = args.output<T>(0) + start;
@@ -332,7 +333,7 @@ void layer_norm_scale_grad(const Args& args) {
       const int64_t stop = end * SCALE_UNIT < p.n ? end * SCALE_UNIT : p.n;
       for (int64_t at = begin * SCALE_UNIT; at < stop; at += SCALE_TOGETHER) {
         const int64_t width = stop - at < SCALE_TOGETHER ? stop - at : int64_t(SCALE_TOGETHER);
-        scale_gradient_columns(dy + at, x + at, mean, std, p.outer, p.n, width, products, totals);
+        compute_scale_grads(dy + at, x + at, mean, std, p.outer, p.n, width, products, totals);
         for (int64_t i = 0; i < width; ++i) give(at + i, products[i], totals[i]);
       }
     });
@@ -365,7 +366,7 @@ void instance_norm(const Args& args) {
         normalize_line<false>(x, args.input<T>(1) + c, args.input<T>(2) + c, out + line * p.n, p.n,
                               p.eps, args.add[0], &mean, &std);
       } else {
-        mean = line_sum(x, p.n, T(0)) / p.n;
+        mean = sum_of_line(x, p.n, T(0)) / p.n;
         std = std::sqrt(line_square_sum(x, p.n, T(mean)) / p.n + p.eps);
       }
       put_number(args.output<T>(1), line, mean, args.add[1]);
@@ -383,9 +384,9 @@ void instance_gradient(const T* dy, const T* x, double gamma, double eps, T* dx,
     if (n <= SHORT_LINE) return short_instance_gradient(dy, x, gamma, eps, dx, n, add, sums);
   }
 #endif
-  const T mean = T(line_sum(x, n, T(0)) / n);
+  const T mean = T(sum_of_line(x, n, T(0)) / n);
   const double scale = 1 / std::sqrt(line_square_sum(x, n, mean) / n + eps);
-  const double total = line_sum(dy, n, T(0)), product = line_product(dy, x, n, mean);
+  const double total = sum_of_line(dy, n, T(0)), product = line_product(dy, x, n, mean);
   sums[0] = product * scale;
   sums[1] = total;
   if (!dx) return;

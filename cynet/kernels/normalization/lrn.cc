@@ -40,11 +40,11 @@ static int64_t response_block_lines(const LocalResponse& s) {
 }
 
 // Elements of workspace per thread for the gradient.
-static int64_t response_workspace(const LocalResponse& s) {
+static int64_t response_workspace(const LocalResponse& s) {  // elements per thread
   return 2 * (is_response_computed_by_lines(s) ? response_block_lines(s) * s.channels
                                                : response_window_size(s) * RESPONSE_WIDTH);
 }
-static int64_t response_workspace(const Args& args) {
+static int64_t response_workspace(const Args& args) {  // bytes
   return response_workspace(args.as<LocalResponse>()) * args.threads *
          element_size(args.in[0]->dtype);
 }

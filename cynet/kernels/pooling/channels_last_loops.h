@@ -18,7 +18,7 @@ struct AxisWindow {  // a pooling window along one axis
   int64_t begin, end, counted;
 };
 
-static inline AxisWindow axis_window(const PoolWindow* s, int axis, int64_t at) {
+static inline AxisWindow window_along_axis(const PoolWindow* s, int axis, int64_t at) {
   AxisWindow w;
   w.begin = at * s->stride[axis] - s->pad[axis];
   w.end = w.begin + s->kernel[axis];
@@ -52,7 +52,7 @@ CYNET_XINLINE typename V::Floats load_vector(const float* p) {
 
 // True if `each` replaces the maximum v: it is larger, or the first NaN.
 template <typename Floats>
-CYNET_XINLINE auto replaces_maximum(const Floats& each, const Floats& v) {
+CYNET_XINLINE auto replaces_maximum(const Floats& each, const Floats& v) {  // larger or first NaN
   return ~(each <= v) & (v == v);
 }
 
@@ -100,10 +100,10 @@ static void pool_images(const PoolWindow* s, const float* x, float* y, bool add,
   const int64_t image = s->in_size[0] * s->in_size[1] * C;
   parallel_for(threads, s->batch * OH, [=](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
-      const AxisWindow h = axis_window(s, 0, line % OH);
+      const AxisWindow h = window_along_axis(s, 0, line % OH);
       const float* from = x + line / OH * image;
       for (int64_t j = 0; j < OW; ++j) {
-        const AxisWindow w = axis_window(s, 1, j);
+        const AxisWindow w = window_along_axis(s, 1, j);
         float* out = y + (line * OW + j) * C;
         call_for_window_size(h, w, [=](auto size) {
           for_channels(0, C, !add, [=](auto kind, int64_t c) {
@@ -184,9 +184,9 @@ static void unpool_images(const PoolWindow* s, const float* dy, const float* x, 
         for (int64_t p = 0; p < pixels; ++p)
           std::memset(out + p * C + from, 0, (to - from) * sizeof(float));
       for (int64_t i = 0; i < OH; ++i) {
-        const AxisWindow h = axis_window(s, 0, i);
+        const AxisWindow h = window_along_axis(s, 0, i);
         for (int64_t j = 0; j < OW; ++j) {
-          const AxisWindow w = axis_window(s, 1, j);
+          const AxisWindow w = window_along_axis(s, 1, j);
           const float* grad = dy + ((n_image * OH + i) * OW + j) * C;
           call_for_window_size(h, w, [=](auto size) {
             for_channels(from, to, fresh, [=](auto kind, int64_t c) {

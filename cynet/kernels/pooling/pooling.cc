@@ -50,7 +50,7 @@ static inline bool is_window_whole_plane(const PoolShape& s) {
 }
 
 // A 2-d window over planes.
-struct PoolWindow {
+struct PoolWindow {  // a 2-d window that slides over planes
   int64_t batch, channels, in_size[2], out_size[2], kernel[2], stride[2], pad[2], pad_after[2];
   int type, count_pad;
 };
@@ -201,7 +201,7 @@ struct TwoPassWindows {  // over planes, then along depth
   bool deep;
   size_t nbytes;  // bytes of the result of the first window
 
-  explicit TwoPassWindows(const PoolShape& s) {
+  explicit TwoPassWindows(const PoolShape& s) {  // 3-d pooling as planes, then depth
     const int64_t across = s.out_size[1] * s.out_size[2];
     plane = {s.batch * s.in_size[0],
              s.channels,

@@ -69,7 +69,7 @@ template <typename T>
 static void max_pool_rows_grad(const PoolShape& s, const T* dy, const T* x, T* dx) {
   typedef typename std::conditional<sizeof(T) == 4, int32_t, int64_t>::type I;
   const int64_t stride = s.stride[2], kernel = s.kernel[2], out = s.out_size[2];
-  const int64_t part = pool_block_outputs(s);
+  const int64_t part = pool_outputs_per_block(s);
   // Loops run over whole vectors; results past the end are not used.
   T line[POOL_LINE + 64], lines[2 * POOL_HALF], best[POOL_OUT];
   I row[POOL_LINE + 64], rows[2 * POOL_HALF], where[POOL_OUT];
@@ -120,7 +120,7 @@ CYNET_XINLINE void pool_spread_gradient(const T* g, int64_t n, T* line) {
 template <typename T>
 static void sum_pool_rows_grad(const PoolShape& s, const T* dy, T* dx, bool fresh) {
   const int64_t stride = s.stride[2], kernel = s.kernel[2], out = s.out_size[2];
-  const int64_t part = pool_block_outputs(s), around = (kernel - 1) / stride;
+  const int64_t part = pool_outputs_per_block(s), around = (kernel - 1) / stride;
   T buffer[POOL_OUT + 2 * POOL_KERNEL], line[POOL_LINE + POOL_KERNEL];
   int64_t begin[3], end[3];
   T* const g = buffer + around;

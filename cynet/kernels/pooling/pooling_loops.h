@@ -4,7 +4,7 @@
 
 // `largest`: the maximum, NaN if there is one; else the sum.
 template <bool largest, typename T>
-CYNET_XINLINE T pool_combine(T a, T x) {
+CYNET_XINLINE T pool_max_or_sum(T a, T x) {
   if constexpr (largest) return (x > a) | (x != x) ? x : a;
   else return a + x;
 }
@@ -18,7 +18,7 @@ struct PoolLanes {  // W neighbouring elements
   CYNET_XINLINE explicit PoolLanes(const T* p) : lanes(*reinterpret_cast<const Some*>(p)) {}
   CYNET_XINLINE void store(T* p) const { *reinterpret_cast<Some*>(p) = lanes; }
   template <bool largest>
-  CYNET_XINLINE void combine(const T* p) {
+  CYNET_XINLINE void max_or_add(const T* p) {
     const Some x = *reinterpret_cast<const Some*>(p);
     if constexpr (largest) lanes = (x > lanes) | (x != x) ? x : lanes;
     else lanes += x;
@@ -28,8 +28,8 @@ struct PoolLanes {  // W neighbouring elements
   explicit PoolLanes(const T* p) { std::memcpy(lanes, p, sizeof lanes); }
   void store(T* p) const { std::memcpy(p, lanes, sizeof lanes); }
   template <bool largest>
-  void combine(const T* p) {
-    for (int i = 0; i < W; ++i) lanes[i] = pool_combine<largest>(lanes[i], p[i]);
+  void max_or_add(const T* p) {
+    for (int i = 0; i < W; ++i) lanes[i] = pool_max_or_sum<largest>(lanes[i], p[i]);
   }
 #endif
 };
@@ -52,14 +52,14 @@ CYNET_XINLINE void pool_windows(const T* line, T* out, int64_t n, int64_t stride
     CYNET_IVDEP
     for (int64_t i = 0; i < n; ++i) {
       T value = line[i * s];
-      for (int k = 1; k < K; ++k) value = pool_combine<largest>(value, line[i * s + k]);
+      for (int k = 1; k < K; ++k) value = pool_max_or_sum<largest>(value, line[i * s + k]);
       out[i] = value;
     }
   } else {
     for (int64_t i = 0; i < n; ++i) out[i] = line[i * s];
     for (int64_t k = 1; k < kernel; ++k) {
       CYNET_IVDEP
-      for (int64_t i = 0; i < n; ++i) out[i] = pool_combine<largest>(out[i], line[i * s + k]);
+      for (int64_t i = 0; i < n; ++i) out[i] = pool_max_or_sum<largest>(out[i], line[i * s + k]);
     }
   }
 }
@@ -80,13 +80,13 @@ CYNET_XINLINE void pool_windows_of_three(const T* line, T* out, int64_t n) {
   halves[n] = line[2 * n];
   CYNET_IVDEP
   for (int64_t i = 0; i < n; ++i) {
-    const T two = pool_combine<largest>(halves[i], halves[POOL_HALF + i]);
-    out[i] = pool_combine<largest>(two, halves[i + 1]);
+    const T two = pool_max_or_sum<largest>(halves[i], halves[POOL_HALF + i]);
+    out[i] = pool_max_or_sum<largest>(two, halves[i + 1]);
   }
 }
 
 // The number of outputs of a row that are computed together.
-CYNET_XINLINE int64_t pool_block_outputs(const PoolShape& s) {
+CYNET_XINLINE int64_t pool_outputs_per_block(const PoolShape& s) {
   const int64_t part = (POOL_LINE - s.kernel[2]) / s.stride[2] + 1;
   return part > POOL_OUT ? POOL_OUT : part;
 }
@@ -105,7 +105,7 @@ CYNET_XINLINE void pool_reduce_columns(const PoolShape& s, const T* x, const int
   for (int64_t d = begin[0]; d < end[0]; ++d) {
     const T* row = x + (d * s.in_size[1] + begin[1]) * s.in_size[2];
     for (int64_t h = begin[1]; h < end[1]; ++h, row += s.in_size[2])
-      if (d > begin[0] || h > begin[1]) fold.template combine<largest>(row);
+      if (d > begin[0] || h > begin[1]) fold.template max_or_add<largest>(row);
   }
   fold.store(to);
 }
@@ -142,7 +142,7 @@ template <bool largest, typename T>
 CYNET_XINLINE T pool_reduce_line(const T* line, int64_t n) {
   if (n < 16) {
     T fold = line[0];
-    for (int64_t i = 1; i < n; ++i) fold = pool_combine<largest>(fold, line[i]);
+    for (int64_t i = 1; i < n; ++i) fold = pool_max_or_sum<largest>(fold, line[i]);
     return fold;
   }
   T folds[16];
@@ -150,11 +150,11 @@ CYNET_XINLINE T pool_reduce_line(const T* line, int64_t n) {
   int64_t i = 16;
   for (; i + 16 <= n; i += 16) {
     CYNET_IVDEP
-    for (int j = 0; j < 16; ++j) folds[j] = pool_combine<largest>(folds[j], line[i + j]);
+    for (int j = 0; j < 16; ++j) folds[j] = pool_max_or_sum<largest>(folds[j], line[i + j]);
   }
-  for (int j = 0; i < n; ++i, ++j) folds[j] = pool_combine<largest>(folds[j], line[i]);
+  for (int j = 0; i < n; ++i, ++j) folds[j] = pool_max_or_sum<largest>(folds[j], line[i]);
   for (int width = 8; width > 0; width /= 2)
-    for (int j = 0; j < width; ++j) folds[j] = pool_combine<largest>(folds[j], folds[j + width]);
+    for (int j = 0; j < width; ++j) folds[j] = pool_max_or_sum<largest>(folds[j], folds[j + width]);
   return folds[0];
 }
 
@@ -199,7 +199,7 @@ void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
     return;
   }
   const int64_t stride = s.stride[2], kernel = s.kernel[2], out = s.out_size[2];
-  const int64_t part = pool_block_outputs(s), limit = out < part ? out : part;
+  const int64_t part = pool_outputs_per_block(s), limit = out < part ? out : part;
   const int64_t each = limit - 1 + (kernel + stride - 1) / stride;  // outputs from row to row
   const int64_t pitch = each * stride;
   const int64_t together = out > part || pitch > POOL_LINE ? 1 : POOL_LINE / pitch;

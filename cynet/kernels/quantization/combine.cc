@@ -16,35 +16,35 @@ CYNET_PARAMS(Combined, COMBINED_FIELDS)
 
 template <typename O>
 struct RoundTo {  // rounds and saturates
-  static O from(double v) {
+  static O cast(double v) {
     const double least = std::numeric_limits<O>::min(), maximum = std::numeric_limits<O>::max();
     return static_cast<O>(std::nearbyint(v > least ? (v < maximum ? v : maximum) : least));
   }
 };
 template <>
 struct RoundTo<float> {
-  static float from(double v) { return static_cast<float>(v); }
+  static float cast(double v) { return static_cast<float>(v); }
 };
 
 template <typename L, typename R, typename O>
-void combine_to(const Args& args, bool product, double l, double r) {
+void combine_as_type(const Args& args, bool product, double l, double r) {
   const L* a = args.input<L>(0);
   const R* b = args.input<R>(1);
   O* y = args.output<O>(0);
   parallel_for(args.threads, args.in[0]->size, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       y[i] =
-          RoundTo<O>::from(product ? double(a[i]) * b[i] * l : double(a[i]) * l + double(b[i]) * r);
+          RoundTo<O>::cast(product ? double(a[i]) * b[i] * l : double(a[i]) * l + double(b[i]) * r);
   });
 }
 
 template <typename L, typename R>
-void combine_by_output(const Args& args, bool product, double l, double r) {
+void combine_by_output_type(const Args& args, bool product, double l, double r) {
   switch (args.out[0]->dtype) {
-    case U8: return combine_to<L, R, uint8_t>(args, product, l, r);
-    case I8: return combine_to<L, R, int8_t>(args, product, l, r);
-    case I32: return combine_to<L, R, int32_t>(args, product, l, r);
-    default: return combine_to<L, R, float>(args, product, l, r);
+    case U8: return combine_as_type<L, R, uint8_t>(args, product, l, r);
+    case I8: return combine_as_type<L, R, int8_t>(args, product, l, r);
+    case I32: return combine_as_type<L, R, int32_t>(args, product, l, r);
+    default: return combine_as_type<L, R, float>(args, product, l, r);
   }
 }
 
@@ -78,11 +78,11 @@ void quantized_combine(const Args& args) {
   }
   if (p.product && type == F32) l *= r;
   if (left == U8)
-    right == U8 ? combine_by_output<uint8_t, uint8_t>(args, p.product, l, r)
-                : combine_by_output<uint8_t, int8_t>(args, p.product, l, r);
+    right == U8 ? combine_by_output_type<uint8_t, uint8_t>(args, p.product, l, r)
+                : combine_by_output_type<uint8_t, int8_t>(args, p.product, l, r);
   else
-    right == U8 ? combine_by_output<int8_t, uint8_t>(args, p.product, l, r)
-                : combine_by_output<int8_t, int8_t>(args, p.product, l, r);
+    right == U8 ? combine_by_output_type<int8_t, uint8_t>(args, p.product, l, r)
+                : combine_by_output_type<int8_t, int8_t>(args, p.product, l, r);
   if (float* to = args.output<float>(1)) *to = low;
   if (float* to = args.output<float>(2)) *to = high;
 }

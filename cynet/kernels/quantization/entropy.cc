@@ -14,7 +14,7 @@ namespace cynet {
 CYNET_PARAMS(Entropy, ENTROPY_FIELDS)
 
 // Moves a small probability from nonempty bins to empty ones; returns false if all are empty.
-inline bool smooth_zeros(std::vector<double>& p) {
+inline bool smooth_zero_bins(std::vector<double>& p) {
   const double little = 1e-4;
   const int64_t n = p.size(), empty = std::count(p.begin(), p.end(), 0.0);
   if (empty == n) return false;
@@ -52,7 +52,7 @@ inline double clipping_divergence(const float* hist, int64_t bins, int64_t quant
     for (int64_t i = begin; i < end; ++i)
       if (p[i] != 0) q[i] = sum / full;
   }
-  if (!smooth_zeros(p) || !smooth_zeros(q)) return std::numeric_limits<double>::infinity();
+  if (!smooth_zero_bins(p) || !smooth_zero_bins(q)) return std::numeric_limits<double>::infinity();
   return kl_divergence(p, q);
 }
 

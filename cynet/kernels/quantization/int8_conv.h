@@ -23,14 +23,14 @@
 
 namespace cynet {
 
-struct Int8Conv {
+struct Int8Conv {  // shape of a convolution of 8-bit integers
   int64_t batch, channels, filters, groups;
   int64_t in_size[3], out_size[3], kernel[3], stride[3], dilate[3], pad[3];
 
-  int64_t pixels() const { return batch * out_size[0] * out_size[1] * out_size[2]; }
-  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
-  int64_t group_channels() const { return channels / groups; }
-  int64_t group_filters() const { return filters / groups; }
+  int64_t out_pixels() const { return batch * out_size[0] * out_size[1] * out_size[2]; }
+  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }  // elements of a filter
+  int64_t channels_per_group() const { return channels / groups; }
+  int64_t filters_per_group() const { return filters / groups; }
   enum { MAX_TAPS = 64 };
   bool is_depthwise() const {
     return groups == channels && groups == filters && taps() <= MAX_TAPS;
@@ -39,7 +39,7 @@ struct Int8Conv {
 
 // out = min(max(sum * scale[f] + bias[f] + residual * residual_unit, low), high), rounded to even
 // where out is of integers; without `scale` the sum itself, plus whole[f].
-struct Int8Epilogue {
+struct Int8Epilogue {  // how sums of products become outputs
   const float *scale, *bias;
   const int32_t* whole;  // sums of whole filters, or nullptr
   const void* residual;  // residual in the shape of out, of residual_dtype, or nullptr
@@ -71,7 +71,7 @@ inline void int8_pack(int level, const Int8Conv& c, const int8_t* weight, void* 
 }
 // Bytes of workspace.
 inline int64_t int8_workspace_bytes(int level, const Int8Conv& c, int threads) {
-  static int64_t (*const of[])(const Int8Conv&) = CYNET_AT_LEVELS(int8_thread_bytes);
+  static int64_t (*const of[])(const Int8Conv&) = CYNET_AT_LEVELS(int8_bytes_per_thread);
   return of[level](c) * threads;
 }
 // data (batch, *in_size, channels) of uint8 or int8, out (batch, *out_size, filters).
@@ -115,8 +115,8 @@ inline void transpose_8x8_bytes(const uint8_t* from, int64_t from_step, uint8_t*
   for (int i = 0; i < 8; ++i) std::memcpy(to + i * to_step, &row[i], 8);
 }
 // Transposes the columns of bytes that whole words can move; returns their number.
-inline int64_t transpose_words(const uint8_t* from, uint8_t* to, int64_t rows, int64_t columns,
-                               int64_t first, int64_t last, int64_t n) {
+inline int64_t transpose_by_words(const uint8_t* from, uint8_t* to, int64_t rows, int64_t columns,
+                                  int64_t first, int64_t last, int64_t n) {
   if (rows == 3) {  // pixels of three channels; a word's fourth byte is the next one's first
     for (int64_t c = 0; c + 1 < n; ++c) {
       const uint32_t pixel =
@@ -146,7 +146,7 @@ inline void transpose_planes(const T* from, T* to, int64_t batch, int64_t rows, 
       T* target = to + i / across / down * rows * columns + left * rows;
       int64_t c = 0;
       if constexpr (sizeof(T) == 1)
-        if (!add) c = transpose_words(source, target, rows, columns, first, last, n);
+        if (!add) c = transpose_by_words(source, target, rows, columns, first, last, n);
       for (; c < n; ++c)
         for (int64_t r = first; r < last; ++r) {
           T& place = target[c * rows + r];

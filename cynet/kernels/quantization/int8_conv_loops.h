@@ -22,8 +22,8 @@ CYNET_XINLINE void store_rounded(const float* v, T* out, int n) {
 }
 
 // Writes n <= SHORTS sums of the filters from f on to `out`, from index `at` on.
-CYNET_XINLINE void write_last_sums(const int32_t* sums, int n, const Int8Epilogue& e, int64_t f,
-                                   int64_t at, void* out) {
+CYNET_XINLINE void write_few_outputs(const int32_t* sums, int n, const Int8Epilogue& e, int64_t f,
+                                     int64_t at, void* out) {
   if (e.scale == nullptr) {
     int32_t* y = static_cast<int32_t*>(out) + at;
     for (int i = 0; i < n; ++i) {
@@ -54,11 +54,11 @@ typedef int32_t Whole __attribute__((vector_size(WIDTH * 4), aligned(4), may_ali
 template <typename T>
 struct ByteVec;
 template <>
-struct ByteVec<uint8_t> {
+struct ByteVec<uint8_t> {  // vector of WIDTH bytes
   typedef uint8_t type __attribute__((vector_size(WIDTH), aligned(1), may_alias));
 };
 template <>
-struct ByteVec<int8_t> {
+struct ByteVec<int8_t> {  // vector of WIDTH bytes
   typedef int8_t type __attribute__((vector_size(WIDTH), aligned(1), may_alias));
 };
 
@@ -122,12 +122,12 @@ static void write_outputs(const int32_t* sums, int64_t n, const Int8Epilogue& e,
 #if defined(__GNUC__)
   if (n == SHORTS && e.scale) return write_vectors(sums, e, f, at, out);
 #endif
-  write_last_sums(sums, static_cast<int>(n), e, f, at, out);
+  write_few_outputs(sums, static_cast<int>(n), e, f, at, out);
 }
 
 // --- windows ------------------------------------------------------------
 // The pixel that is number i of the output, and where its window begins.
-struct WindowPosition {
+struct WindowPosition {  // the image and window start of an output pixel
   int64_t image, start[3];
   WindowPosition(const Int8Conv& c, int64_t i) {
     for (int k = 2; k >= 0; --k) {
@@ -160,7 +160,7 @@ template <typename T>
 static void unroll_window(const Int8Conv& c, const T* data, int64_t pixel, int64_t group,
                           int64_t depth, int16_t* row) {
   const WindowPosition w(c, pixel);
-  const int64_t channels = c.group_channels();
+  const int64_t channels = c.channels_per_group();
   int16_t* to = row;
   for (int64_t kz = 0; kz < c.kernel[0]; ++kz)
     for (int64_t ky = 0; ky < c.kernel[1]; ++ky) {
@@ -181,8 +181,8 @@ static void unroll_window(const Int8Conv& c, const T* data, int64_t pixel, int64
 }
 
 // --- products ------------------------------------------------------------
-CYNET_XINLINE int64_t padded_depth(const Int8Conv& c) {
-  return round_up(c.taps() * c.group_channels(), 2);
+CYNET_XINLINE int64_t padded_depth(const Int8Conv& c) {  // inputs of an output, made even
+  return round_up(c.taps() * c.channels_per_group(), 2);
 }
 
 // Makes the compiler finish a row's sums before the next row: all sums would not fit registers.
@@ -248,27 +248,27 @@ static int compute_tile(const int16_t* rows, int64_t left, int64_t depth, const 
   return multiply_tile<1>(rows, depth, panel, sums), 1;
 }
 
-CYNET_XINLINE int64_t rows_per_block(const Int8Conv& c) {
+CYNET_XINLINE int64_t rows_per_block(const Int8Conv& c) {  // output pixels at a time
   const int64_t fit = INT8_BLOCK / (2 * padded_depth(c)) / TILE * TILE;
   return std::min<int64_t>(std::max<int64_t>(fit, TILE), INT8_ROWS);
 }
 
-static int64_t int8_thread_bytes(const Int8Conv& c) {
+static int64_t int8_bytes_per_thread(const Int8Conv& c) {
   if (c.is_depthwise()) return 0;
   return round_up(rows_per_block(c) * padded_depth(c) * 2, 64) + TILE * SHORTS * 4;
 }
 
 template <typename T>
-static void run_products(const Int8Conv& c, const T* data, const int16_t* packed,
-                         const Int8Epilogue& e, void* out, int threads, char* space) {
-  const int64_t depth = padded_depth(c), height = rows_per_block(c), pixels = c.pixels();
-  const int64_t wide = c.group_filters(), panels = (wide + SHORTS - 1) / SHORTS;
+static void convolve_by_products(const Int8Conv& c, const T* data, const int16_t* packed,
+                                 const Int8Epilogue& e, void* out, int threads, char* space) {
+  const int64_t depth = padded_depth(c), height = rows_per_block(c), pixels = c.out_pixels();
+  const int64_t wide = c.filters_per_group(), panels = (wide + SHORTS - 1) / SHORTS;
   const int64_t blocks = (pixels + height - 1) / height * c.groups;
   // few blocks: threads also divide the filters
   const int64_t cuts = std::min<int64_t>(panels, (2 * threads + blocks - 1) / blocks);
   const int64_t tasks = blocks * cuts, parts = std::min<int64_t>(threads, tasks);
   for_parts(parts, [&](int64_t part) {
-    char* own = space + part * int8_thread_bytes(c);
+    char* own = space + part * int8_bytes_per_thread(c);
     int16_t* rows = reinterpret_cast<int16_t*>(own);
     int32_t* sums = reinterpret_cast<int32_t*>(own + round_up(height * depth * 2, 64));
     int64_t unrolled = -1;
@@ -307,10 +307,10 @@ CYNET_XINLINE Ints load_channels(const T* p, int64_t n) {
 }
 
 template <typename T>
-static void run_depthwise(const Int8Conv& c, const T* data, const int16_t* packed,
-                          const Int8Epilogue& e, void* out, int threads) {
+static void convolve_depthwise(const Int8Conv& c, const T* data, const int16_t* packed,
+                               const Int8Epilogue& e, void* out, int threads) {
   const int64_t taps = c.taps(), pairs = (taps + 1) / 2;
-  parallel_for(threads, c.pixels(), [&](int64_t begin, int64_t end) {
+  parallel_for(threads, c.out_pixels(), [&](int64_t begin, int64_t end) {
     const T* at[Int8Conv::MAX_TAPS + 1] = {};
     int32_t sums[SHORTS];
     for (int64_t pixel = begin; pixel < end; ++pixel) {
@@ -343,7 +343,7 @@ static void run_depthwise(const Int8Conv& c, const T* data, const int16_t* packe
 // --- the weight ------------------------------------------------------------
 static int64_t int8_packed_bytes(const Int8Conv& c) {
   if (c.is_depthwise()) return round_up(c.channels, SHORTS) * 2 * ((c.taps() + 1) / 2) * 2;
-  return c.groups * round_up(c.group_filters(), SHORTS) * padded_depth(c) * 2;
+  return c.groups * round_up(c.filters_per_group(), SHORTS) * padded_depth(c) * 2;
 }
 
 static void pack_depthwise(const Int8Conv& c, const int8_t* weight, int16_t* packed) {
@@ -363,7 +363,7 @@ static void pack_depthwise(const Int8Conv& c, const int8_t* weight, int16_t* pac
 // Packs, for each panel of SHORTS filters and each two numbers of a row, these two of every filter.
 static void int8_pack_weight(const Int8Conv& c, const int8_t* weight, int16_t* packed) {
   if (c.is_depthwise()) return pack_depthwise(c, weight, packed);
-  const int64_t taps = c.taps(), channels = c.group_channels(), wide = c.group_filters();
+  const int64_t taps = c.taps(), channels = c.channels_per_group(), wide = c.filters_per_group();
   const int64_t panels = (wide + SHORTS - 1) / SHORTS, depth = padded_depth(c);
   std::memset(packed, 0, int8_packed_bytes(c));
   for (int64_t f = 0; f < c.filters; ++f) {
@@ -381,6 +381,6 @@ template <typename T>
 static void int8_convolve(const Int8Conv& c, const void* data, const int16_t* packed,
                           const Int8Epilogue& e, void* out, int threads, char* space) {
   const T* x = static_cast<const T*>(data);
-  if (c.is_depthwise()) return run_depthwise(c, x, packed, e, out, threads);
-  run_products(c, x, packed, e, out, threads, space);
+  if (c.is_depthwise()) return convolve_depthwise(c, x, packed, e, out, threads);
+  convolve_by_products(c, x, packed, e, out, threads, space);
 }

@@ -95,7 +95,7 @@ CYNET_XINLINE Ints add_ints(const Ints& a, const Ints& b) {
   for (int i = 0; i < WIDTH; ++i) v.lane[i] = a.lane[i] + b.lane[i];
   return v;
 }
-CYNET_XINLINE Ints pair_products(const Ints& a, const Ints& b) {
+CYNET_XINLINE Ints pair_products(const Ints& a, const Ints& b) {  // sums of two products
   int16_t x[SHORTS], y[SHORTS];
   Ints v;
   std::memcpy(x, &a, sizeof x);
@@ -111,7 +111,7 @@ CYNET_XINLINE Ints load_widened(const T* p) {
   return load_ints(x);
 }
 template <int FROM>
-CYNET_XINLINE Ints interleave_from(const Ints& a, const Ints& b) {
+CYNET_XINLINE Ints interleave_from(const Ints& a, const Ints& b) {  // from element FROM on
   int16_t x[SHORTS], y[SHORTS], z[SHORTS];
   std::memcpy(x, &a, sizeof x);
   std::memcpy(y, &b, sizeof y);

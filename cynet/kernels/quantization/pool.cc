@@ -48,7 +48,7 @@ enum { TOGETHER = 256 };  // channels of a pixel
 enum { EXACT = 1 << 14 };  // up to so many integers, the mean in float32 rounds right
 
 template <typename T>
-void keep_largest(const T* __restrict x, T* __restrict found, int64_t n) {
+void update_maxima(const T* __restrict x, T* __restrict found, int64_t n) {
   for (int64_t k = 0; k < n; ++k) found[k] = found[k] > x[k] ? found[k] : x[k];
 }
 
@@ -77,7 +77,7 @@ void quantized_pool(const Args& args) {
       T* to = y + i * wide;
       if (!p.mean) {
         std::fill(to, to + wide, std::numeric_limits<T>::min());
-        for_pixels(p, d, h, w, [=](int64_t at) { keep_largest(plane + at * wide, to, wide); });
+        for_pixels(p, d, h, w, [=](int64_t at) { update_maxima(plane + at * wide, to, wide); });
         continue;
       }
       const int64_t here = (d.end - d.begin) * (h.end - h.begin) * (w.end - w.begin);

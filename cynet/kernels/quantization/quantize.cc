@@ -21,7 +21,7 @@ enum RangeFrom { RANGE_OF_INPUTS, RANGE_GIVEN, RANGE_OF_DATA };
       field(bool, given)
 CYNET_PARAMS(Quantize, QUANTIZE_FIELDS)
 
-struct FloatRange {
+struct FloatRange {  // least and largest number
   float low, high;
 };
 
@@ -31,7 +31,7 @@ inline void write_range(const Args& args, int i, float low, float high) {
 }
 
 // `least`: the value that replaces lower ones.
-#define AT_LEAST_FIELDS(field) field(double, least)
+#define AT_LEAST_FIELDS(field) field(double, least)  // of quantized_at_least, a lower bound
 CYNET_PARAMS(AtLeast, AT_LEAST_FIELDS)
 
 }  // namespace cynet

@@ -8,7 +8,7 @@
 
 namespace cynet {
 
-#define ROWS_FIELDS(field) field(int64_t, rows) field(int64_t, length)
+#define ROWS_FIELDS(field) field(int64_t, rows) field(int64_t, length)  // of a table
 CYNET_PARAMS(QuantizedRows, ROWS_FIELDS)
 
 // The index of a row: truncated, and clipped to [0, rows). NaN is reported.

@@ -11,7 +11,7 @@ namespace {
 enum { DATA_LENGTHS, LABEL_LENGTHS, LABELS };  // kinds of errors
 
 // The sizes of a CTC loss. Inputs from in[first] on: scores, labels, and optional lengths of both.
-CTCShape ctc_shape(const Args& args, int first) {
+CTCShape make_ctc_shape(const Args& args, int first) {
   const int64_t *scores = args.in[first]->shape, *labels = args.in[first + 1]->shape;
   return {scores[0], scores[1], scores[2], labels[1], args.as<CTCParams>().blank,
           nullptr,   nullptr,   nullptr};
@@ -21,12 +21,12 @@ int64_t ctc_integer_count(const CTCShape& s) { return s.batch * (s.maximum + 2);
 
 template <int first>
 int64_t ctc_workspace_bytes(const Args& args) {
-  const CTCShape s = ctc_shape(args, first);
+  const CTCShape s = make_ctc_shape(args, first);
   const int64_t numbers = ctc_shared_elements(s) + args.threads * ctc_thread_elements(s, first > 0);
   return ctc_integer_count(s) * sizeof(int64_t) + numbers * sizeof(double);
 }
 
-void read_integers(const Blob* from, int64_t* to) {
+void copy_as_int64(const Blob* from, int64_t* to) {
   if (from) call_for_dtype<ReadIndices<false>>(from->dtype, 1, from->data, to, from->size);
 }
 
@@ -42,9 +42,9 @@ bool read_ctc_inputs(const Args& args, int first, CTCShape* s) {
   int64_t *times = labels + s->batch * s->maximum, *lengths = times + s->batch;
   const Blob *has_times = args.in[first + 2], *has_lengths = args.in[first + 3];
   s->labels = labels, s->times = times, s->lengths = lengths;
-  read_integers(args.in[first + 1], labels);
-  read_integers(has_times, times);
-  read_integers(has_lengths, lengths);
+  copy_as_int64(args.in[first + 1], labels);
+  copy_as_int64(has_times, times);
+  copy_as_int64(has_lengths, lengths);
   const int64_t maximum = s->maximum, padding = args.as<CTCParams>().padding;
   for (int64_t b = 0; b < s->batch; ++b) {
     if (!has_times) times[b] = s->steps;
@@ -72,7 +72,7 @@ T* ctc_scratch(const Args& args, const CTCShape& s) {
 
 template <typename T>
 void ctc_loss(const Args& args) {
-  CTCShape s = ctc_shape(args, 0);
+  CTCShape s = make_ctc_shape(args, 0);
   if (read_ctc_inputs(args, 0, &s))
     ctc_forward(args.level, s, args.input<T>(0), args.output<T>(0), args.add[0],
                 ctc_scratch<T>(args, s), args.threads);
@@ -80,7 +80,7 @@ void ctc_loss(const Args& args) {
 
 template <typename T>
 void ctc_loss_grad(const Args& args) {
-  CTCShape s = ctc_shape(args, 1);
+  CTCShape s = make_ctc_shape(args, 1);
   if (read_ctc_inputs(args, 1, &s))
     ctc_backward(args.level, s, args.input<T>(0), args.input<T>(1), args.output<T>(0), args.add[0],
                  ctc_scratch<T>(args, s), args.threads);

@@ -25,7 +25,7 @@ constexpr T ctc_log_zero() {
 }
 
 // Length of an array of states (blanks or labels) with one extra element at each end.
-CYNET_XINLINE int64_t ctc_state_count(const CTCShape& s) { return s.maximum + 2; }
+CYNET_XINLINE int64_t ctc_state_count(const CTCShape& s) { return s.maximum + 2; }  // per sample
 
 }  // namespace cynet
 
@@ -43,8 +43,8 @@ inline bool is_ctc_feasible(const CTCShape& s, int64_t b) {
 }
 
 // Elements of workspace for all samples, and for each thread.
-inline int64_t ctc_shared_elements(const CTCShape& s) { return s.steps * s.batch; }
-inline int64_t ctc_thread_elements(const CTCShape& s, bool backward) {
+inline int64_t ctc_shared_elements(const CTCShape& s) { return s.steps * s.batch; }  // of workspace
+inline int64_t ctc_thread_elements(const CTCShape& s, bool backward) {  // of workspace
   return ctc_state_count(s) * (backward ? 2 * s.steps + 8 : 8);
 }
 

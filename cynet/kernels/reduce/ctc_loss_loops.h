@@ -51,16 +51,16 @@ struct CTCSample {
       skip[i] = i == 0 || i == n || label[i] == label[i - 1] ? ctc_log_zero<T>() : T(0);
   }
 
-  CYNET_XINLINE T log_chance(int64_t t, int64_t k) const {
+  CYNET_XINLINE T log_probability(int64_t t, int64_t k) const {
     const T value = x[t * step * classes + k] - shift[t * step];
     return value < ctc_log_zero<T>() ? ctc_log_zero<T>() : value;
   }
 
   // Fills `chance`, and returns the log probability of the blank.
-  CYNET_XINLINE T read_step(int64_t t) const {
-    for (int64_t i = 0; i < n; ++i) chance[i] = log_chance(t, label[i]);
+  CYNET_XINLINE T load_step_chances(int64_t t) const {
+    for (int64_t i = 0; i < n; ++i) chance[i] = log_probability(t, label[i]);
     chance[n] = 0;
-    return log_chance(t, blank);
+    return log_probability(t, blank);
   }
 };
 
@@ -77,10 +77,10 @@ CYNET_XINLINE T ctc_normalize(T* blanks, T* labels, int64_t n) {
 
 // The first step.
 template <typename T>
-CYNET_XINLINE void ctc_first_step(const CTCSample<T>& s, T* blanks, T* labels) {
+CYNET_XINLINE void ctc_init_states(const CTCSample<T>& s, T* blanks, T* labels) {
   for (int64_t i = 0; i <= s.n; ++i) blanks[i] = labels[i] = ctc_log_zero<T>();
-  blanks[0] = s.log_chance(0, s.blank);
-  if (s.n > 0) labels[0] = s.log_chance(0, s.label[0]);
+  blanks[0] = s.log_probability(0, s.blank);
+  if (s.n > 0) labels[0] = s.log_probability(0, s.label[0]);
   labels[-1] = ctc_log_zero<T>();
 }
 
@@ -88,7 +88,7 @@ CYNET_XINLINE void ctc_first_step(const CTCSample<T>& s, T* blanks, T* labels) {
 template <typename T>
 CYNET_XINLINE void ctc_next_step(const CTCSample<T>& s, int64_t t, const T* blanks, const T* labels,
                                  T* next_blanks, T* next_labels) {
-  const T blank = s.read_step(t);
+  const T blank = s.load_step_chances(t);
   CYNET_IVDEP
   for (int64_t i = 0; i <= s.n; ++i) {
     const T before = labels[i - 1];
@@ -106,7 +106,7 @@ CYNET_XINLINE T ctc_end_probability(const T* blanks, const T* labels, int64_t n)
 
 // Returns minus infinity for a log probability at or near log(0).
 template <typename T>
-CYNET_XINLINE double ctc_zero_to_infinity(double total) {
+CYNET_XINLINE double ctc_zero_as_minus_infinity(double total) {
   return total <= static_cast<double>(ctc_log_zero<T>()) / 2
              ? -std::numeric_limits<double>::infinity()
              : total;
@@ -122,7 +122,7 @@ double ctc_likelihood(const CTCShape& shape, int64_t b, const T* x, const T* shi
   T* next_blanks = scratch + 4 * row;
   T* next_labels = scratch + 5 * row + 1;
   if (shape.times[b] == 0) return 0;  // loss of a sequence of 0 steps without labels
-  ctc_first_step(s, blanks, labels);
+  ctc_init_states(s, blanks, labels);
   double total = ctc_normalize(blanks, labels, s.n);
   for (int64_t t = 1; t < shape.times[b]; ++t) {
     ctc_next_step(s, t, blanks, labels, next_blanks, next_labels);
@@ -132,7 +132,7 @@ double ctc_likelihood(const CTCShape& shape, int64_t b, const T* x, const T* shi
     blanks = next_blanks, labels = next_labels;
     next_blanks = free_blanks, next_labels = free_labels;
   }
-  return ctc_zero_to_infinity<T>(total + ctc_end_probability(blanks, labels, s.n));
+  return ctc_zero_as_minus_infinity<T>(total + ctc_end_probability(blanks, labels, s.n));
 }
 
 // dx[t, b, k] -= dy * probability of class k; needs 2 rows of memory for each step, and 8.
@@ -151,13 +151,13 @@ void ctc_gradient(const CTCShape& shape, int64_t b, T dy, const T* x, const T* s
   double total = 0;
   for (int64_t t = 0; t < times; ++t) {
     T* const here = from + 2 * row * t;
-    if (t == 0) ctc_first_step(s, here, here + row + 1);
+    if (t == 0) ctc_init_states(s, here, here + row + 1);
     else ctc_next_step(s, t, here - 2 * row, here - row + 1, here, here + row + 1);
     total += ctc_normalize(here, here + row + 1, s.n);
     if (t == times - 1) total += ctc_end_probability(here, here + row + 1, s.n);
   }
   // without a possible alignment there is no gradient
-  if (ctc_zero_to_infinity<T>(total) < std::numeric_limits<double>::lowest())
+  if (ctc_zero_as_minus_infinity<T>(total) < std::numeric_limits<double>::lowest())
     dy = std::numeric_limits<T>::quiet_NaN();
   for (int64_t i = 0; i <= s.n + 1; ++i) blanks[i] = labels[i] = ctc_log_zero<T>();
   blanks[s.n] = 0;
@@ -180,7 +180,7 @@ void ctc_gradient(const CTCShape& shape, int64_t b, T dy, const T* x, const T* s
     to[s.blank] -= factor * of_blank;
     for (int64_t i = 0; i < s.n; ++i) to[s.label[i]] -= factor * share[row + i];
     if (t == 0) break;
-    const T blank = s.read_step(t);
+    const T blank = s.load_step_chances(t);
     for (int64_t i = 0; i <= s.n; ++i) {
       after_blanks[i] = blank + blanks[i];
       after_labels[i] = s.chance[i] + labels[i];

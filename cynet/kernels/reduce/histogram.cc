@@ -57,7 +57,7 @@ void count_into_bins(const T* x, int64_t n, bool even, const E* edges, int64_t b
 
 // out[0] = counts of in[0] between the edges out[1]: even ones, or a copy of in[1]
 template <typename T, typename E>
-void count_numbers(const Args& args, E* edges) {
+void fill_histogram(const Args& args, E* edges) {
   const Histogram& p = args.as<Histogram>();
   const int64_t bins = args.out[0]->size;
   int64_t* counts = args.output<int64_t>(0);
@@ -70,13 +70,13 @@ template <typename T>
 void histogram(const Args& args) {
   T* edges = args.output<T>(1);
   if (args.out[1]->dtype != args.in[0]->dtype)  // even edges of integers are doubles
-    return count_numbers<T>(args, args.output<double>(1));
+    return fill_histogram<T>(args, args.output<double>(1));
   if (!args.as<Histogram>().even) {
     const int64_t n = args.in[1]->size, bad = first_falling_edge(args.input<T>(1), n);
     if (bad >= 0) return args.fail(bad);
     std::memcpy(edges, args.in[1]->data, n * sizeof(T));
   }
-  count_numbers<T>(args, edges);
+  fill_histogram<T>(args, edges);
 }
 }  // namespace
 }  // namespace cynet

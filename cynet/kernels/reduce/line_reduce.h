@@ -16,7 +16,7 @@ namespace cynet {
 template <typename T>
 double sum_at_level(int level, const T* x, int64_t n, double center, bool squared) {
   typedef double (*Loop)(const T* x, int64_t n, T center);
-  static const Loop sums[] = CYNET_AT_LEVELS(line_sum<T>);
+  static const Loop sums[] = CYNET_AT_LEVELS(sum_of_line<T>);
   static const Loop squares[] = CYNET_AT_LEVELS(line_square_sum<T>);
   return (squared ? squares : sums)[level](x, n, static_cast<T>(center));
 }

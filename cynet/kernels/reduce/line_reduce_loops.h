@@ -7,7 +7,7 @@ enum { SUM_LANES = 64, SUM_FEW = 16, SUM_BLOCK = 4096 };
 
 // The sum of term(i) over [0, n).
 template <typename T, class F>
-CYNET_XINLINE double sum_terms(int64_t n, F&& term) {
+CYNET_XINLINE double sum_of_terms(int64_t n, F&& term) {
   double total = 0;
   for (int64_t start = 0; start < n; start += SUM_BLOCK) {
     const int64_t stop = start + SUM_BLOCK < n ? start + SUM_BLOCK : n;
@@ -42,18 +42,18 @@ CYNET_XINLINE double sum_terms(int64_t n, F&& term) {
 }
 
 template <typename T>
-double line_sum(const T* x, int64_t n, T center) {
-  return sum_terms<T>(n, [=](int64_t i) { return x[i] - center; });
+double sum_of_line(const T* x, int64_t n, T center) {
+  return sum_of_terms<T>(n, [=](int64_t i) { return x[i] - center; });
 }
 
 template <typename T>
 double line_square_sum(const T* x, int64_t n, T center) {
-  return sum_terms<T>(n, [=](int64_t i) { return (x[i] - center) * (x[i] - center); });
+  return sum_of_terms<T>(n, [=](int64_t i) { return (x[i] - center) * (x[i] - center); });
 }
 
 template <typename T>
 double line_product(const T* g, const T* x, int64_t n, T center) {
-  return sum_terms<T>(n, [=](int64_t i) { return g[i] * (x[i] - center); });
+  return sum_of_terms<T>(n, [=](int64_t i) { return g[i] * (x[i] - center); });
 }
 
 // y[j] += the sum over rows of x[row, j], for the columns [begin, end).

@@ -12,7 +12,7 @@ namespace cynet {
           field(Int64s<8>, folded_strides) field(int64_t, outputs) field(int64_t, each)
 CYNET_PARAMS(MomentAxes, MOMENT_AXES_FIELDS)
 
-static inline int64_t offset_of(const MomentAxes& a, int64_t output) {
+static inline int64_t output_offset(const MomentAxes& a, int64_t output) {
   int64_t at = 0;
   for (int i = a.n_preserved - 1; i >= 0; --i) {
     at += output % a.preserved[i] * a.preserved_strides[i];
@@ -71,7 +71,7 @@ static inline void for_moment_groups(const MomentAxes& axes, int threads, Work w
     for (int64_t i = begin; i < end; ++i) {
       const int64_t start = i % groups * MOMENT_LANES, output = i / groups * line + start;
       const int64_t left = line - start;
-      work(offset_of(axes, output), output, left < MOMENT_LANES ? left : int64_t(MOMENT_LANES));
+      work(output_offset(axes, output), output, left < MOMENT_LANES ? left : int64_t(MOMENT_LANES));
     }
   });
 }
@@ -84,7 +84,7 @@ static inline void write_converted(T* to, int64_t i, double value, bool add) {
 }
 
 template <typename T>
-static inline void mean_of(const MomentAxes& axes, const T* x, int64_t count, double* mean) {
+static inline void compute_means(const MomentAxes& axes, const T* x, int64_t count, double* mean) {
   moment_sums(axes, x, count, mean, [](double value, int64_t) { return value; });
   for (int k = 0; k < MOMENT_LANES; ++k) mean[k] /= static_cast<double>(axes.each);
 }
@@ -95,7 +95,7 @@ static void moments(const Args& args) {
   for_moment_groups(axes, args.threads, [&](int64_t at, int64_t output, int64_t count) {
     const T* x = args.input<T>(0) + at;
     double mean[MOMENT_LANES], square[MOMENT_LANES];
-    mean_of(axes, x, count, mean);
+    compute_means(axes, x, count, mean);
     if (args.wanted[1])
       moment_sums(axes, x, count, square,
                   [&](double value, int64_t k) { return (value - mean[k]) * (value - mean[k]); });
@@ -118,7 +118,7 @@ static void moments_grad(const Args& args) {
     T* dx = args.output<T>(0) + at;
     const bool add = args.add[0];
     double mean[MOMENT_LANES];
-    mean_of(axes, x, count, mean);
+    compute_means(axes, x, count, mean);
     const double each = static_cast<double>(axes.each);
     for_reduced_elements(axes, [&](int64_t place) {
       for (int64_t k = 0; k < count; ++k) {

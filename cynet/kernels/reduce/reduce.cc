@@ -35,6 +35,7 @@ struct ReduceRow {  // a reduction's loops by dtype
     }                                                                                       \
   }
 static const ReduceRow reduce_table[] = {
+    // all reducers
     CYNET_REDUCE(sum),
     CYNET_REDUCE_AS(nansum, sum, sum),
     CYNET_REDUCE(prod),

@@ -42,7 +42,7 @@ struct sum {
     a = sum_of(a, static_cast<A>(x));
   }
   static CYNET_XINLINE void merge(acc& a, acc b) { a = sum_of(a, b); }
-  static CYNET_XINLINE acc finish(acc a, double divisor) {
+  static CYNET_XINLINE acc finish(acc a, double divisor) {  // a total or mean
     if constexpr (std::is_integral<acc>::value)
       return integer_quotient(a, static_cast<acc>(divisor));
     else return divisor == 1 ? a : a / divisor;
@@ -133,7 +133,7 @@ namespace cynet {
 
 // ----- the walk ----------------------------------------------------------------------------------
 template <typename T, typename V>
-inline void store(T* out, int add, V value) {
+inline void store(T* out, int add, V value) {  // *out = value or *out += value
   if constexpr (is_narrow<T>) {
     *out = T((add ? T::to_float(out->bits) : 0.0f) + static_cast<float>(value));
   } else {
@@ -211,7 +211,7 @@ typename R::acc reduce_rows(int level, const ReduceSpace& s, const T* x, int64_t
 
 // The number of parts per result: a few results are divided, so that all threads have work. How
 // many these are depends on the shape alone: where a part ends changes a sum.
-inline int64_t part_count(int64_t results, int64_t rows, int64_t row) {
+inline int64_t parts_per_result(int64_t results, int64_t rows, int64_t row) {
   if (results >= MAX_PARTS) return 1;
   const int64_t maximum = std::min<int64_t>(MAX_PARTS, row > 1 ? rows / FEW_ROWS : rows);
   return std::max<int64_t>(std::min(rows * row / PART_SIZE, maximum), 1);
@@ -220,7 +220,7 @@ inline int64_t part_count(int64_t results, int64_t rows, int64_t row) {
 template <typename T, class R, typename O>
 void reduce_last_axes(int threads, int level, const ReduceSpace& s, const T* x, O* out, int add,
                       double divisor) {
-  const int64_t parts = part_count(s.preserved_size, s.reduced_size, 1);
+  const int64_t parts = parts_per_result(s.preserved_size, s.reduced_size, 1);
   if (parts > 1) {
     typename R::acc found[MAX_PARTS * MAX_PARTS];
     const int64_t each = (s.reduced_size + parts - 1) / parts;
@@ -266,7 +266,7 @@ void reduce_outer_axes(int threads, int level, const ReduceSpace& s, const T* x,
   const int last = s.n_preserved - 1;
   const int64_t width = s.preserved[last], strips = (width + COLUMNS - 1) / COLUMNS;
   const int64_t tasks = s.preserved_size / width * strips;
-  const int64_t parts = part_count(tasks, s.reduced_size, std::min<int64_t>(width, COLUMNS));
+  const int64_t parts = parts_per_result(tasks, s.reduced_size, std::min<int64_t>(width, COLUMNS));
   const int64_t each = (s.reduced_size + parts - 1) / parts;
   const auto task = [&](int64_t t) {
     const int64_t row = t / strips, column = t % strips * COLUMNS;

@@ -5,7 +5,7 @@
 enum { SOFTMAX_LANES = 64, SOFTMAX_FEW = 16 };
 
 template <int lanes_used, typename T>
-CYNET_XINLINE T fold_sum(T* lanes) {
+CYNET_XINLINE T sum_of_lanes(T* lanes) {
   if constexpr (lanes_used > SOFTMAX_FEW)
     for (int k = SOFTMAX_FEW; k < lanes_used; k += SOFTMAX_FEW)
       for (int l = 0; l < SOFTMAX_FEW; ++l) lanes[l] += lanes[l + k];
@@ -43,7 +43,7 @@ CYNET_XINLINE float largest_by_vectors(const float* x, int64_t n, float scale) {
 #endif
 
 template <typename T>
-CYNET_XINLINE T largest(const T* x, int64_t n, int64_t step, T scale) {
+CYNET_XINLINE T largest(const T* x, int64_t n, int64_t step, T scale) {  // the largest x * scale
 #if defined(__GNUC__)
   if constexpr (std::is_same<T, float>::value) {
     if (step == 1 && n >= LANES) return largest_by_vectors(x, n, scale);
@@ -73,7 +73,7 @@ CYNET_XINLINE T largest(const T* x, int64_t n, int64_t step, T scale) {
 }
 
 template <int count, bool keep, typename T>
-CYNET_XINLINE void add_exp(const T* x, T* y, T scale, T top, T* lanes) {
+CYNET_XINLINE void add_exponentials(const T* x, T* y, T scale, T top, T* lanes) {
   CYNET_IVDEP
   for (int l = 0; l < count; ++l) {
     const T e = math::exp_of_nonpositive(x[l] * scale - top);
@@ -93,12 +93,12 @@ CYNET_XINLINE T exp_sum(const T* x, T* y, int64_t n, int64_t step, T scale, T to
       T lanes[SOFTMAX_LANES];
       for (int l = 0; l < SOFTMAX_LANES; ++l) lanes[l] = 0;
       for (; i + SOFTMAX_LANES <= n; i += SOFTMAX_LANES)
-        add_exp<SOFTMAX_LANES, keep>(x + i, y + i, scale, top, lanes);
+        add_exponentials<SOFTMAX_LANES, keep>(x + i, y + i, scale, top, lanes);
       for (int k = 0; k < SOFTMAX_LANES; k += SOFTMAX_FEW)
         for (int l = 0; l < SOFTMAX_FEW; ++l) few[l] += lanes[l + k];
     }
     for (; i + SOFTMAX_FEW <= n; i += SOFTMAX_FEW)
-      add_exp<SOFTMAX_FEW, keep>(x + i, y + i, scale, top, few);
+      add_exponentials<SOFTMAX_FEW, keep>(x + i, y + i, scale, top, few);
     if (i < n) {
       const int64_t last = n - SOFTMAX_FEW;
       const int seen = static_cast<int>(i - last);
@@ -122,12 +122,12 @@ CYNET_XINLINE T exp_sum(const T* x, T* y, int64_t n, int64_t step, T scale, T to
       few[i % SOFTMAX_FEW] += e;
     }
   }
-  return fold_sum<SOFTMAX_FEW>(few);
+  return sum_of_lanes<SOFTMAX_FEW>(few);
 }
 
 // y[i] = or += f(i) for i in [0, n); the step is a constant for contiguous rows.
 template <typename T, class F>
-CYNET_XINLINE void fill_line(T* y, int64_t n, int64_t step, bool add, F&& f) {
+CYNET_XINLINE void fill_line(T* y, int64_t n, int64_t step, bool add, F&& f) {  // y[i] (+)= f(i)
   if (step == 1 && !add) {
     CYNET_IVDEP
     for (int64_t i = 0; i < n; ++i) y[i] = f(i);
@@ -143,8 +143,8 @@ CYNET_XINLINE void fill_line(T* y, int64_t n, int64_t step, bool add, F&& f) {
 // Contiguous rows of n floats, `count` vectors each, read and written once and held in registers.
 // All are read before any is written: a load near a partial store would wait for it.
 template <int lines, int count>
-CYNET_XINLINE void softmax_vectors(const float* x, float* y, int64_t n, float scale, bool log_of,
-                                   bool add) {
+CYNET_XINLINE void softmax_by_vectors(const float* x, float* y, int64_t n, float scale, bool log_of,
+                                      bool add) {
   enum { LAST = count - 1 };
   const int64_t rest = n - LAST * LANES;
   Vec v[lines][count];
@@ -192,7 +192,7 @@ template <bool log_of>
 CYNET_XINLINE void softmax_short_line(const float* x, float* y, int64_t n, float scale, bool add) {
   const int64_t count = (n + LANES - 1) / LANES;
 #define CYNET_COUNT_CASE(c) \
-  case c: return softmax_vectors<1, c>(x, y, n, scale, log_of, add);
+  case c: return softmax_by_vectors<1, c>(x, y, n, scale, log_of, add);
   switch (count) {
     CYNET_COUNT_CASE(1)
     CYNET_COUNT_CASE(2)
@@ -264,8 +264,8 @@ void softmax_lines(const T* x, T* y, int64_t n, int64_t lines, T scale, bool log
   if constexpr (std::is_same<T, float>::value) {
     if (n > 0 && n <= LANES)
       for (; i + 4 <= lines; i += 4) {
-        if (log_of) softmax_vectors<4, 1>(x + i * n, y + i * n, n, scale, true, add);
-        else softmax_vectors<4, 1>(x + i * n, y + i * n, n, scale, false, add);
+        if (log_of) softmax_by_vectors<4, 1>(x + i * n, y + i * n, n, scale, true, add);
+        else softmax_by_vectors<4, 1>(x + i * n, y + i * n, n, scale, false, add);
       }
     if (log_of && n > SHORT_LINE && n <= SOFTMAX_LONG)
       for (; i + SOFTMAX_BESIDE <= lines; i += SOFTMAX_BESIDE)
@@ -292,7 +292,7 @@ void softmax_line_gradient(const T* dy, const T* y, T* dx, int64_t n, int64_t le
       for (int l = 0; l < count; ++l) lanes[l] += g[l * step] * (log_of ? T(1) : v[l * step]);
     }
   }
-  const T total = fold_sum<SOFTMAX_LANES>(lanes);
+  const T total = sum_of_lanes<SOFTMAX_LANES>(lanes);
   if (log_of) {
     fill_line(dx, length, step, add,
               [=](int64_t i) { return scale * (dy[i] - math::exp(y[i]) * total); });
@@ -309,7 +309,7 @@ enum { SOFTMAX_COLUMNS = 256, SOFTMAX_ROWS = 64 };
 
 // total[j] = the sum over i of term(i * step + j).
 template <typename T, class F>
-CYNET_XINLINE void column_totals(int64_t n, int64_t step, int64_t m, T* total, F&& term) {
+CYNET_XINLINE void sum_columns(int64_t n, int64_t step, int64_t m, T* total, F&& term) {
   T part[SOFTMAX_COLUMNS];
   for (int64_t j = 0; j < m; ++j) total[j] = 0;
   for (int64_t first = 0; first < n; first += SOFTMAX_ROWS) {
@@ -351,9 +351,9 @@ void softmax_columns(const T* x, T* y, int64_t n, int64_t step, int64_t m, T sca
     return math::exp_of_nonpositive(x[at + j] * scale - top[j]);
   };
   if (log_of || add) {
-    column_totals(n, step, m, total, term);
+    sum_columns(n, step, m, total, term);
   } else {
-    column_totals(n, step, m, total, [&](int64_t at, int64_t j) {
+    sum_columns(n, step, m, total, [&](int64_t at, int64_t j) {
       const T e = term(at, j);
       y[at + j] = e;
       return e;
@@ -376,12 +376,12 @@ void softmax_columns_gradient(const T* dy, const T* y, T* dx, int64_t n, int64_t
                               T scale, bool log_of, bool add) {
   T total[SOFTMAX_COLUMNS];
   if (log_of) {
-    column_totals(n, step, m, total, [&](int64_t at, int64_t j) { return dy[at + j]; });
+    sum_columns(n, step, m, total, [&](int64_t at, int64_t j) { return dy[at + j]; });
     fill_columns(dx, n, step, m, add, [&](int64_t at, int64_t j) {
       return scale * (dy[at + j] - math::exp(y[at + j]) * total[j]);
     });
   } else {
-    column_totals(n, step, m, total, [&](int64_t at, int64_t j) { return dy[at + j] * y[at + j]; });
+    sum_columns(n, step, m, total, [&](int64_t at, int64_t j) { return dy[at + j] * y[at + j]; });
     fill_columns(dx, n, step, m, add, [&](int64_t at, int64_t j) {
       return scale * y[at + j] * (dy[at + j] - total[j]);
     });

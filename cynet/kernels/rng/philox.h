@@ -24,7 +24,7 @@ struct Philox {  // counter-based random generator
         stream1((uint32_t)(stream >> 32)) {}
 
   // The four words of block `number`.
-  CYNET_XFUNCTION void block(uint64_t number, uint32_t* words) const {
+  CYNET_XFUNCTION void block(uint64_t number, uint32_t* words) const {  // writes four words
     uint32_t c0 = (uint32_t)number, c1 = (uint32_t)(number >> 32), c2 = stream0, c3 = stream1;
     uint32_t k0 = key0, k1 = key1;
     for (int round = 0; round < 10; ++round) {

@@ -124,7 +124,7 @@ void shuffle(const Args& args) {
   int64_t* order = static_cast<int64_t*>(args.space);
   const T* x = args.input<T>(0);
   T* out = args.output<T>(0);
-  permutation(args.seed, args.stream, order, n);
+  fill_permutation(args.seed, args.stream, order, n);
   if (!args.add[0])
     return gather_rows(reinterpret_cast<const char*>(x), reinterpret_cast<char*>(out), order, n,
                        width * sizeof(T), args.threads);

@@ -13,7 +13,7 @@
 namespace cynet {
 
 // A permutation of 0 .. n - 1 (Fisher and Yates, one thread: each exchange needs the one before).
-inline void permutation(uint64_t seed, uint64_t stream, int64_t* out, int64_t n) {
+inline void fill_permutation(uint64_t seed, uint64_t stream, int64_t* out, int64_t n) {
   const Philox key(seed, stream);
   for (int64_t i = 0; i < n; ++i) out[i] = i;
   for (int64_t i = n - 1; i > 0; --i) {

@@ -70,7 +70,7 @@ CYNET_XINLINE double third_power(double v) { return CYNET_MUL(CYNET_MUL(v, v), v
 
 // u to the power 1 / alpha: the factor that turns a gamma number of shape alpha + 1 into one of
 // shape alpha. Its error is that of u shifted by half the distance of two uniform numbers.
-CYNET_XINLINE double gamma_factor(double u, double alpha) {
+CYNET_XINLINE double gamma_factor(double u, double alpha) {  // from shape alpha + 1 to alpha
   return exact_exp_of_nonpositive(log_double(u) / alpha);
 }
 
@@ -96,7 +96,7 @@ CYNET_XFUNCTION double draw_gamma(ElementStream& s, double alpha) {
 
 // Hormann's transformed rejection for lambda of at least 10 (PTRS, "The transformed rejection
 // method for generating Poisson random variables", 1993): proposes k from a uniform u.
-struct PoissonProposal {
+struct PoissonProposal {  // k that transformed rejection accepts or not
   double a, b, bound, us, k;
 
   CYNET_XINLINE PoissonProposal(double lambda, double u) {
@@ -157,7 +157,7 @@ CYNET_XFUNCTION double draw_one(Distribution distribution, ElementStream& s, dou
 // The largest T below b, as a C: rounding must not reach the open end of [a, b).
 template <typename T, typename C>
 struct LargestBelow {  // bound for [a, b)
-  CYNET_XINLINE static C value(C b) {
+  CYNET_XINLINE static C value(C b) {  // the largest T below b
     if constexpr (is_narrow<T>) {
       T h(static_cast<float>(b));
       if (static_cast<C>(static_cast<float>(h)) >= b)
@@ -174,13 +174,13 @@ struct LargestBelow {  // bound for [a, b)
 // True if a and b are the parameters of standard variates; false for narrow uniforms: they could be
 // 1.
 template <typename T, typename C>
-CYNET_XINLINE bool is_standard(int distribution, C a, C b) {
+CYNET_XINLINE bool is_standard(int distribution, C a, C b) {  // U(0, 1) or N(0, 1)
   if (distribution == kExponential || a != 0 || b != 1) return false;
   return distribution == kNormal || sizeof(T) == sizeof(C);
 }
 
 template <typename T, typename C>
-CYNET_XINLINE C last_uniform(C a, C b) {
+CYNET_XINLINE C last_uniform(C a, C b) {  // the largest uniform number of [a, b)
   const C last = LargestBelow<T, C>::value(b);
   return a < last ? last : a;
 }

@@ -2,7 +2,7 @@
 // Included by random_fill.h.
 
 // Standard variates of elements [first, first + n); first is a multiple of CHUNK.
-inline void standard_uniform(const Philox& key, int64_t first, int64_t n, float* out) {
+inline void fill_standard_uniform(const Philox& key, int64_t first, int64_t n, float* out) {
   for_pieces<4 * LANES>(first, n, out, [&](uint64_t block, float* to) {
     const PhiloxBlocks words(key, block);
     for (int j = 0; j < LANES; ++j)
@@ -10,7 +10,7 @@ inline void standard_uniform(const Philox& key, int64_t first, int64_t n, float*
   });
 }
 
-inline void standard_uniform(const Philox& key, int64_t first, int64_t n, double* out) {
+inline void fill_standard_uniform(const Philox& key, int64_t first, int64_t n, double* out) {
   for_pieces<2 * LANES>(first, n, out, [&](uint64_t block, double* to) {
     const PhiloxBlocks words(key, block);
     for (int j = 0; j < LANES; ++j) {
@@ -20,7 +20,7 @@ inline void standard_uniform(const Philox& key, int64_t first, int64_t n, double
   });
 }
 
-inline void standard_normal(const Philox& key, int64_t first, int64_t n, float* out) {
+inline void fill_standard_normal(const Philox& key, int64_t first, int64_t n, float* out) {
   for_pieces<4 * LANES>(first, n, out, [&](uint64_t block, float* to) {
     const PhiloxBlocks words(key, block);
     float pairs[4][LANES];
@@ -32,7 +32,7 @@ inline void standard_normal(const Philox& key, int64_t first, int64_t n, float* 
   });
 }
 
-inline void standard_normal(const Philox& key, int64_t first, int64_t n, double* out) {
+inline void fill_standard_normal(const Philox& key, int64_t first, int64_t n, double* out) {
   for_pieces<2 * LANES>(first, n, out, [&](uint64_t block, double* to) {
     const PhiloxBlocks words(key, block);
     for (int j = 0; j < LANES; ++j)
@@ -40,13 +40,13 @@ inline void standard_normal(const Philox& key, int64_t first, int64_t n, double*
   });
 }
 
-inline void standard_exponential(const Philox& key, int64_t first, int64_t n, float* out) {
-  standard_uniform(key, first, n, out);
+inline void fill_standard_exponential(const Philox& key, int64_t first, int64_t n, float* out) {
+  fill_standard_uniform(key, first, n, out);
   for (int64_t i = 0; i < n; ++i) out[i] = -log_float(1.0f - out[i]);
 }
 
-inline void standard_exponential(const Philox& key, int64_t first, int64_t n, double* out) {
-  standard_uniform(key, first, n, out);
+inline void fill_standard_exponential(const Philox& key, int64_t first, int64_t n, double* out) {
+  fill_standard_uniform(key, first, n, out);
   for (int64_t i = 0; i < n; ++i) out[i] = -log_double(1.0 - out[i]);
 }
 
@@ -233,9 +233,9 @@ void fill_chunk(const DrawRequest& d, const Philox& key, int64_t first, int64_t 
   const bool direct = std::is_same<T, C>::value && !add;
   C* values = direct ? reinterpret_cast<C*>(out) : buffer;
   const bool standard = d.distribution <= kExponential;
-  if (d.distribution == kUniform) standard_uniform(key, first, n, values);
-  if (d.distribution == kNormal) standard_normal(key, first, n, values);
-  if (d.distribution == kExponential) standard_exponential(key, first, n, values);
+  if (d.distribution == kUniform) fill_standard_uniform(key, first, n, values);
+  if (d.distribution == kNormal) fill_standard_normal(key, first, n, values);
+  if (d.distribution == kExponential) fill_standard_exponential(key, first, n, values);
   if (standard) {
     for (int64_t i = 0; i < n;) {
       const ElementParameters p(d, first + i);

@@ -15,7 +15,7 @@ struct Hawkes {  // inputs of a Hawkes process
 };
 
 // The state and the derivatives of one mark of a sample; s is its state at the time `last`.
-struct HawkesMark {
+struct HawkesMark {  // state of one event type, with derivatives
   double last, s, s_beta, s_start;      // the state and its derivatives by beta and its start
   double lda, alpha, beta, start;       // derivatives of the log likelihood
 };

@@ -6,7 +6,7 @@
 
 // ----- products with packed weights
 
-inline int64_t packed_floats(int64_t k, int64_t n) { return k * vector_count(n) * LANES; }
+inline int64_t packed_float_count(int64_t k, int64_t n) { return k * vector_count(n) * LANES; }
 
 // Packs b, (k, n) or (n, k) where `transposed`, into panels in the order in which
 // multiply_packed() reads them.
@@ -17,7 +17,7 @@ inline void pack_matrix(const float* b, int64_t b_row, bool transposed, int64_t 
     for_panels(0, vector_count(n), n, WIDTH, [&](int64_t j, int64_t end) {
       if (transposed) pack_transposed(b + j * b_row + first, b_row, depth, end - j, 1, 0, to);
       else pack_lines(b + first * b_row + j, b_row, depth, end - j, to);
-      to += packed_floats(depth, end - j);
+      to += packed_float_count(depth, end - j);
     });
   }
 }
@@ -38,7 +38,7 @@ inline void multiply_packed(const Recurrence& r, bool, const float* a, int64_t a
       for_panels(0, vector_count(n), n, WIDTH, [&](int64_t j, int64_t end) {
         compute_rows<true>(job, panel, end - j, target, &term, c + row * c_row + j, nullptr, 0,
                            last);
-        panel += packed_floats(depth, end - j);
+        panel += packed_float_count(depth, end - j);
       });
     }
   }
@@ -52,11 +52,11 @@ inline void multiply_packed(const Recurrence& r, bool transposed, const double* 
          c_row);
 }
 
-inline int64_t part_size(const Recurrence& r, int64_t k, int64_t n) {
-  return r.wide ? 0 : r.products ? r.products->size(k, n) : packed_floats(k, n);
+inline int64_t part_size(const Recurrence& r, int64_t k, int64_t n) {  // of a packed (k, n)
+  return r.wide ? 0 : r.products ? r.products->size(k, n) : packed_float_count(k, n);
 }
 
-inline int64_t packed_size(const Recurrence& r, bool backward) {
+inline int64_t packed_size(const Recurrence& r, bool backward) {  // elements of packed weights
   const int64_t hidden = r.hidden, n = gate_count(r.mode) * hidden, state = r.state;
   if (backward) return part_size(r, n, state) + (r.projection ? part_size(r, state, hidden) : 0);
   if (r.mode == GRU) return part_size(r, hidden, 2 * hidden) + part_size(r, hidden, hidden);
@@ -169,7 +169,7 @@ inline void compute_gru_gates(const Recurrence& r, T* gates, T* product, const T
 }
 
 template <typename T>
-inline void compute_plain_gates(const Recurrence& r, const T* sums, T* h) {
+inline void compute_plain_rnn(const Recurrence& r, const T* sums, T* h) {
   if (r.mode == RNN_RELU) {
     for (int64_t j = 0; j < r.hidden; ++j) h[j] = sums[j] < 0 ? T(0) : sums[j];
   } else {
@@ -180,7 +180,7 @@ inline void compute_plain_gates(const Recurrence& r, const T* sums, T* h) {
 
 // y = h, or y += h; h NULL means zeros.
 template <typename T>
-inline void put_or_add(const T* h, T* y, int64_t n, bool add) {
+inline void copy_or_add(const T* h, T* y, int64_t n, bool add) {
   if (add)
     for (int64_t j = 0; h && j < n; ++j) y[j] += h[j];
   else if (h) std::memcpy(y, h, n * sizeof(T));
@@ -214,7 +214,7 @@ inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
       T* h = all_h + (to + i) * m;
       if (!active) std::memcpy(h, all_h + (from + i) * m, m * sizeof(T));
       if (r.y)
-        put_or_add(active ? h : nullptr, static_cast<T*>(r.y) + (first + i) * r.y_row, m, r.y_add);
+        copy_or_add(active ? h : nullptr, static_cast<T*>(r.y) + (first + i) * r.y_row, m, r.y_add);
     };
     for (int64_t i = 0; i < rows; ++i) {
       T* h = projection ? full + i * n : all_h + (to + i) * m;
@@ -230,7 +230,7 @@ inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
       } else if (r.mode == GRU) {
         compute_gru_gates(r, gates + i * width, product + i * n, all_h + (from + i) * m, h);
       } else {
-        compute_plain_gates(r, gates + i * width, h);
+        compute_plain_rnn(r, gates + i * width, h);
       }
       if (!projection) finish(i, active);
     }
@@ -286,7 +286,7 @@ inline void gru_gradient(const Recurrence& r, const T* gates, const T* product, 
 }
 
 template <typename T>
-inline void plain_gradient(const Recurrence& r, const T* h, const T* dh, T* sums) {
+inline void plain_rnn_gradient(const Recurrence& r, const T* h, const T* dh, T* sums) {
   CYNET_IVDEP
   for (int64_t j = 0; j < r.hidden; ++j)
     sums[j] = r.mode == RNN_RELU ? (h[j] > 0 ? dh[j] : T(0)) : dh[j] * (1 - h[j] * h[j]);
@@ -325,7 +325,7 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
       for (int64_t i = 0; i < rows; ++i) {
         const bool active = r.is_active(t, begin + i);
         if (active) begin_row(i);
-        put_or_add(active ? all_dh + i * m : nullptr, dprojected + i * m, m, false);
+        copy_or_add(active ? all_dh + i * m : nullptr, dprojected + i * m, m, false);
       }
       multiply_packed(r, false, dprojected, m, rows, packed + part_size(r, width, m), projection, m,
                       n, all_dfull, n, false);
@@ -351,7 +351,7 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
       else if (r.mode == GRU)
         gru_gradient(r, gates + i * width, static_cast<const T*>(r.n) + (first + i) * n,
                      all_h + (from + i) * m, dh, sums + i * width, sums_h + i * width);
-      else plain_gradient(r, all_h + (to + i) * m, dh, sums + i * width);
+      else plain_rnn_gradient(r, all_h + (to + i) * m, dh, sums + i * width);
       if (add && r.mode != GRU) std::memset(all_dh + i * m, 0, m * sizeof(T));
     }
     if (step + 1 < r.steps || r.wants_dh)

@@ -37,8 +37,8 @@ CYNET_XINLINE void keep_in_register(T& x) {
 
 // A sum of products in four independent partial sums, to hide the latency of additions.
 template <typename T, typename Source>
-CYNET_XINLINE T csr_dot_single(const Source& from, int64_t begin, int64_t end, const T* rhs,
-                               int64_t width) {
+CYNET_XINLINE T csr_dot_one_column(const Source& from, int64_t begin, int64_t end, const T* rhs,
+                                   int64_t width) {
   T sums[4] = {};
   int64_t k = begin;
   for (; k + 4 <= end; k += 4)
@@ -55,8 +55,8 @@ template <typename T, int N, typename Source>
 CYNET_XINLINE void sum_csr_terms(const Source& from, int64_t begin, int64_t end, const T* rhs,
                                  T* out) {
   if constexpr (N == 1) {
-    *out = from.width == 1 ? csr_dot_single<T>(from, begin, end, rhs, 1)
-                           : csr_dot_single<T>(from, begin, end, rhs, from.width);
+    *out = from.width == 1 ? csr_dot_one_column<T>(from, begin, end, rhs, 1)
+                           : csr_dot_one_column<T>(from, begin, end, rhs, from.width);
   } else {
     RegisterSums<T, N, CYNET_LANES * 4> sum;
     for (int64_t k = begin; k < end; ++k) {
@@ -107,7 +107,7 @@ void csr_dot_row(const Source& from, int64_t begin, int64_t end, T* out, bool ad
 
 // The row at a position in the sequence of rows and elements; row i ends at indptr[i + 1] + i + 1.
 template <typename Index>
-int64_t csr_row_at(const Index* indptr, int64_t rows, int64_t place) {
+int64_t find_csr_row(const Index* indptr, int64_t rows, int64_t place) {
   int64_t low = 0, high = rows;
   while (low < high) {
     const int64_t middle = (low + high) / 2;
@@ -126,8 +126,8 @@ void csr_dot_indexed(const Args& args) {
   T* out = args.output<T>(0);
   const int threads = args.threads_of((from.end + p.rows) * (p.width + 4));
   parallel_for(threads, from.end + p.rows, [&](int64_t begin, int64_t end) {
-    const int64_t last = csr_row_at(indptr, p.rows, end);
-    for (int64_t i = csr_row_at(indptr, p.rows, begin); i < last; ++i)
+    const int64_t last = find_csr_row(indptr, p.rows, end);
+    for (int64_t i = find_csr_row(indptr, p.rows, begin); i < last; ++i)
       csr_dot_row<T>(from, indptr[i], indptr[i + 1], out + i * p.width, args.add[0]);
   });
 }

@@ -14,7 +14,7 @@ namespace cynet {
 
 enum { DEEPEST = 16 };  // nested regions; only the outermost has threads
 
-struct ParallelRegion {
+struct ParallelRegion {  // a thread's part of a region and its loop
   int part, parts;
   bool openmp_team;    // the region uses the team of threads
   int64_t turn;  // number of chunks of the loop that this thread has had
@@ -32,17 +32,17 @@ static thread_local ParallelRegion regions_within[DEEPEST] = {{0, 1, false, 0, 0
 static thread_local int depth = 0;
 static thread_local int max_threads = MAX_SHARES;  // limit of this thread's regions
 
-static void lock_team() {
+static void lock_team() {  // waits until no other region uses the team
   uint32_t free = 0;
   if (openmp_team.held.compare_exchange_strong(free, 1)) return;
   while (openmp_team.held.exchange(2)) sleep_while(&openmp_team.held, 2);
 }
 
-static void leave_openmp_team() {
+static void unlock_team() {
   if (openmp_team.held.exchange(0) == 2) wake_sleepers(&openmp_team.held, 1);
 }
 
-static void enter_region(int part, int parts, bool has_team) {
+static void enter_region(int part, int parts, bool has_team) {  // pushes it on this thread's stack
   regions_within[++depth] = {part, parts, has_team, 0, 0, 0, 0, 0};
 }
 
@@ -96,7 +96,7 @@ static void openmp_end() {
   if (alone) return;
   close_shares(team.slots[0]);
   inside = false;
-  leave_openmp_team();
+  unlock_team();
 }
 
 static void openmp_parallel(void (*body)(void*), void* data, unsigned parts, unsigned) {
@@ -157,7 +157,7 @@ static bool openmp_loop_start(long first, long last, long step, long chunk, long
   return openmp_loop_next(begin, end);
 }
 
-static void openmp_loop_end() {}
+static void openmp_loop_end() {}  // nothing to wait for
 
 }  // extern "C"
 

@@ -64,7 +64,7 @@ struct TeamPause {  // pause after helpers cost time
 
   bool is_lasting(int64_t now) const { return now < until.load(std::memory_order_relaxed); }
 
-  void begin(int64_t now, int64_t loss) {
+  void start_pause(int64_t now, int64_t loss) {
     const int64_t whole =
         loss < MAX_PAUSE_NS / MAX_PAUSE_FACTOR ? loss * MAX_PAUSE_FACTOR : MAX_PAUSE_NS;
     const int64_t before = factor.load(std::memory_order_relaxed);
@@ -178,7 +178,7 @@ static bool look_for_work() {
     }
     const int64_t now = now_ns();
     if (now - last > STOLEN_NS) {
-      team.spinning.begin(now, now - last);
+      team.spinning.start_pause(now, now - last);
       return false;
     }
     if (now > until) return false;
@@ -282,7 +282,7 @@ static void measure_gain(const LoopSlot& slot, int64_t own, int mine, int64_t no
   int64_t credit = team.credit.load(std::memory_order_relaxed) + alone - (now - slot.begin);
   if (credit > CREDIT_NS) credit = CREDIT_NS;
   if (credit < -LOSS_NS) {
-    team.sharing.begin(now, -credit);
+    team.sharing.start_pause(now, -credit);
     credit = 0;
   }
   team.credit.store(credit, std::memory_order_relaxed);

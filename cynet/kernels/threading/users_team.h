@@ -4,7 +4,7 @@
 #define CYNET_USERS_TEAM_H
 #include <dlfcn.h>
 
-#define cynet_run_parts cynet_find_run_parts
+#define cynet_run_parts cynet_find_run_parts  // looks up cynet's function
 extern "C" __attribute__((weak, visibility("default"))) void cynet_run_parts(
     int parts, void (*function)(void* arg, int part, int parts), void* arg) {
   typedef void (*Run)(int, void (*)(void*, int, int), void*);

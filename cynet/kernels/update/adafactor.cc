@@ -26,14 +26,14 @@ struct AdafactorTiles {  // a weight cut into tiles
     high = std::max<int64_t>(1, (rows + ADA_GROUPS - 1) / ADA_GROUPS);
     groups = (rows + high - 1) / high, across = (columns + ADA_COLUMNS - 1) / ADA_COLUMNS;
   }
-  int64_t tiles() const { return groups * across; }
+  int64_t tile_count() const { return groups * across; }
 };
 
 // Bytes for doubles (sums of squares per tile, per row and tile, factors of rows), then for sums
 // and factors of columns.
 static int64_t adafactor_workspace_bytes(const Args& args) {
   const AdafactorTiles t(*args.in[0]);
-  const int64_t doubles = 2 * t.tiles() + t.rows * t.across + t.rows;
+  const int64_t doubles = 2 * t.tile_count() + t.rows * t.across + t.rows;
   return (doubles + (t.groups + 1) * t.columns) * sizeof(double);
 }
 
@@ -61,11 +61,11 @@ namespace {
 
 // The type of states and of the arithmetic.
 template <typename W>
-struct ComputeType {
+struct ComputeType {  // type of the arithmetic for a weight's type
   typedef float type;
 };
 template <>
-struct ComputeType<double> {
+struct ComputeType<double> {  // type of the arithmetic for doubles
   typedef double type;
 };
 
@@ -90,7 +90,7 @@ CYNET_XINLINE double sum_ada_lanes(const T* lanes) {
 
 // One step of a matrix in four passes over its tiles. C: the type of states and of the arithmetic.
 template <typename W, typename C>
-struct AdafactorStep {
+struct AdafactorStep {  // one step of a matrix, in passes over tiles
   const Args& args;
   const Adafactor& p;
   AdafactorTiles t;
@@ -109,7 +109,7 @@ struct AdafactorStep {
         clip(C(clip_limit(p.clip_gradient))),
         share(C(p.share)) {
     squares = static_cast<double*>(args.space);
-    of_rows = squares + 2 * t.tiles(), row_factor = of_rows + t.rows * t.across;
+    of_rows = squares + 2 * t.tile_count(), row_factor = of_rows + t.rows * t.across;
     of_columns = reinterpret_cast<C*>(row_factor + t.rows);
     factor = of_columns + t.groups * t.columns;
   }
@@ -117,7 +117,7 @@ struct AdafactorStep {
   // Calls body(tile, first row, last row, first column, number of columns).
   template <class Body>
   void for_tiles(const Body& body) const {
-    parallel_for(args.threads, t.tiles(), [&](int64_t begin, int64_t end) {
+    parallel_for(args.threads, t.tile_count(), [&](int64_t begin, int64_t end) {
       for (int64_t tile = begin; tile < end; ++tile) {
         const int64_t group = tile / t.across, column = tile % t.across * ADA_COLUMNS;
         body(tile, group * t.high, std::min(t.rows, (group + 1) * t.high), column,
@@ -197,7 +197,7 @@ struct AdafactorStep {
 
   void write_weight(W* out) const {
     double weight = 0, step = 0;
-    for (int64_t tile = 0; tile < t.tiles(); ++tile)
+    for (int64_t tile = 0; tile < t.tile_count(); ++tile)
       weight += squares[2 * tile], step += squares[2 * tile + 1];
     const C by = C(adafactor_rate(p, weight, step, args.in[0]->size)), decay = C(1 - p.decay);
     const bool add = args.add[0];

@@ -40,8 +40,10 @@ struct NormRow {  // a rule whose rate needs norms
   const char *name, *first;
   NormRate rate;
 };
-static const NormRow norm_table[] = {
-    {"lamb", "lamb_step", lamb_rate}, {"lars", nullptr, lars_rate}, {"lbsgd", nullptr, lbsgd_rate}};
+static const NormRow norm_table[] = {  // rules whose rates need norms
+                                     {"lamb", "lamb_step", lamb_rate},
+                                     {"lars", nullptr, lars_rate},
+                                     {"lbsgd", nullptr, lbsgd_rate}};
 
 inline NormRate find_norm_rate(const char* name, const char** first) {
   for (const NormRow& row : norm_table)

@@ -7,7 +7,7 @@ namespace cynet {
 // HOST_ONLY: for optimizers whose rates follow from norms; GPU_MASTER: on float32 masters, too
 enum GpuSupport { HOST_ONLY, GPU, GPU_MASTER };
 
-struct UpdateRow {
+struct UpdateRow {  // an update rule and its loops
   const char* name;
   int states;  // number of states that the rule reads and writes
   bool rests;
@@ -47,6 +47,7 @@ struct UpdateRow {
     }                                                                                          \
   }
 static const UpdateRow update_table[] = {
+    // all update rules
     CYNET_MASTER_UPDATE(sgd, GPU_MASTER),
     CYNET_MASTER_UPDATE(sgd_mom, GPU_MASTER),
     CYNET_MASTER_UPDATE(nag_mom, GPU_MASTER),

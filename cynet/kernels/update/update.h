@@ -17,7 +17,7 @@
 namespace cynet {
 
 // The limit that a clip parameter means; infinity for "none".
-CYNET_XINLINE double clip_limit(double clip) {
+CYNET_XINLINE double clip_limit(double clip) {  // infinity for a negative `clip`
   return clip < 0 ? bit_cast<double>(static_cast<int64_t>(0x7ff0000000000000LL)) : clip;
 }
 template <typename T>
@@ -26,7 +26,7 @@ CYNET_XINLINE T clamp(T x, T limit) {
   return -limit > low ? -limit : low;
 }
 template <typename T>
-CYNET_XINLINE T clip_if_set(T x, T limit) {
+CYNET_XINLINE T clip_if_set(T x, T limit) {  // a negative limit is none
   return limit < 0 ? x : clamp(x, limit);
 }
 
@@ -279,7 +279,7 @@ constexpr bool only_reads_states = std::is_same<R, lamb_move>::value;
 template <class R>
 constexpr bool divides_by_rate = std::is_same<R, ftrl>::value || std::is_same<R, ftml>::value;
 template <class R>
-struct unchanged_weight {
+struct unchanged_weight {  // rule whose step leaves a weight as it is
   enum { N = R::N, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>&, T w, T, T&, T&, T&) {

@@ -11,13 +11,13 @@ namespace cynet {
 constexpr int64_t UPDATE_BLOCK = 512;  // elements that an update loop takes together
 
 // Arguments of all updates; a negative clip means none.
-struct UpdateParams {
+struct UpdateParams {  // numbers of an update rule
   double lr, wd, rescale, clip;
   double a, b, c, d, e, f;  // parameters of the rule, see update.h and norms.h
 };
 
 // Arrays of one update; a state that a rule does not have is NULL. out may be the weight itself.
-struct UpdateArrays {
+struct UpdateArrays {  // weight, gradient, states, output
   const void* weight;
   const void* grad;
   void* out;

@@ -64,7 +64,7 @@ CYNET_XINLINE void point_weights(SamplePoints<T>* p, int64_t i, T y, T x, int32_
 
 // weight * value, or 0 for weight 0, even if the value is NaN.
 template <typename T>
-CYNET_XINLINE T weigh(T weight, T value) {
+CYNET_XINLINE T weigh(T weight, T value) {  // weight * value, or 0 for weight 0
   return weight == T(0) ? T(0) : weight * value;
 }
 
@@ -78,7 +78,7 @@ CYNET_XINLINE T interpolate(const SamplePoints<T>& p, int64_t i, const T* plane,
 }
 
 template <typename T>
-CYNET_XINLINE T value_at(const SamplePoints<T>& p, int64_t i, const T* plane) {
+CYNET_XINLINE T interpolated_value(const SamplePoints<T>& p, int64_t i, const T* plane) {
   return interpolate(p, i, plane, p.wy0[i], p.wy1[i], p.wx0[i], p.wx1[i]);
 }
 

@@ -15,7 +15,7 @@ namespace {
       int64_t, stride2) field(int64_t, pad_size) field(int64_t, reach) field(bool, is_multiply)
 CYNET_PARAMS(CorrelationParams, CORRELATION_FIELDS)
 
-struct CorrelationShape {
+struct CorrelationShape {  // sizes and options of Correlation
   int64_t batch, channels, height, width, kernel, displacement, stride1, stride2, pad;
   int64_t out_height, out_width, reach;
   bool multiply;
@@ -124,7 +124,7 @@ CYNET_NOINLINE void correlate_shift(const CorrelationShape& s, const T* a, const
 // grads (height, width) = the gradient of each pixel's product with the one `shift` further, summed
 // over the windows that contain it; `dy` is the plane of that shift.
 template <typename T>
-CYNET_XINLINE void product_grads(const CorrelationShape& s, const T* dy, T* grads) {
+CYNET_XINLINE void sum_product_grads(const CorrelationShape& s, const T* dy, T* grads) {
   const T count = static_cast<T>(s.kernel * s.kernel * s.channels);
   for (int64_t i = 0; i < s.height * s.width; ++i) grads[i] = T(0);
   for (int64_t i = 0; i < s.out_height; ++i)
@@ -174,7 +174,7 @@ CYNET_NOINLINE void correlate_backward(const CorrelationShape& s, bool second, c
           }
       continue;
     }
-    product_grads(s, g, grads);
+    sum_product_grads(s, g, grads);
     int64_t h0, h1, w0, w1;
     overlapping_range(s.height, down, &h0, &h1);
     overlapping_range(s.width, right, &w0, &w1);

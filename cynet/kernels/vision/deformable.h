@@ -7,7 +7,7 @@
 
 namespace cynet {
 
-struct DeformShape {
+struct DeformShape {  // sizes of a deformable convolution
   int64_t batch, channels, filters, groups, offset_groups;
   int64_t in_size[2], out_size[2], kernel[2], stride[2], pad[2], dilate[2];
   bool holds;  // outside: HOLDS, else FADES
@@ -16,7 +16,7 @@ struct DeformShape {
 
 // A tile of one image: positions [first, first + n) of the output.
 template <typename T>
-struct DeformTile {
+struct DeformTile {  // output positions that are computed together
   const T* data;  // data of the image: (channels, in_size)
   const T* offset;  // (offset_groups, taps, 2, out_space)
   const T* mask;  // (offset_groups, taps, out_space), or NULL
@@ -38,8 +38,8 @@ template <typename T>
 void deform_sample_columns(int threads, int level, const DeformShape* s, const T* data,
                            const T* offset, const T* mask, T* columns, int64_t first, int64_t n) {
   typedef void (*Loop)(const DeformShape&, const DeformTile<T>&, int64_t, int64_t);
-  static const Loop fading[] = CYNET_AT_LEVELS(unroll_block<T, FADES>);
-  static const Loop holding[] = CYNET_AT_LEVELS(unroll_block<T, HOLDS>);
+  static const Loop fading[] = CYNET_AT_LEVELS(sample_to_columns<T, FADES>);
+  static const Loop holding[] = CYNET_AT_LEVELS(sample_to_columns<T, HOLDS>);
   const DeformTile<T> tile = {data, offset, mask, columns, first, n};
   const Loop loop = (s->holds ? holding : fading)[level];
   const int64_t blocks = deform_block_count(n);
@@ -72,8 +72,8 @@ void deform_offset_grad(int threads, int level, const DeformShape* s, const T* d
                         T* doffset, T* dmask, bool add_offset, bool add_mask) {
   typedef void (*Loop)(const DeformShape&, const DeformTile<T>&, T*, T*, bool, bool, int64_t,
                        int64_t);
-  static const Loop fading[] = CYNET_AT_LEVELS(offset_grad_block<T, FADES>);
-  static const Loop holding[] = CYNET_AT_LEVELS(offset_grad_block<T, HOLDS>);
+  static const Loop fading[] = CYNET_AT_LEVELS(fill_offset_grad_block<T, FADES>);
+  static const Loop holding[] = CYNET_AT_LEVELS(fill_offset_grad_block<T, HOLDS>);
   const DeformTile<T> tile = {data, offset, mask, const_cast<T*>(columns), first, n};
   const Loop loop = (s->holds ? holding : fading)[level];
   const int64_t blocks = deform_block_count(n);

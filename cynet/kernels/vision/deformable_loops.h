@@ -25,7 +25,7 @@ CYNET_XINLINE int64_t locate_deformed_points(const DeformShape& s, const DeformT
 }
 
 template <typename T, int OUTSIDE>
-void unroll_block(const DeformShape& s, const DeformTile<T>& tile, int64_t which, int64_t at) {
+void sample_to_columns(const DeformShape& s, const DeformTile<T>& tile, int64_t which, int64_t at) {
   SamplePoints<T> points;
   const int64_t n = locate_deformed_points<T, OUTSIDE>(s, tile, which, at, &points);
   const int64_t each = s.channels / s.offset_groups, group = which / s.taps, tap = which % s.taps;
@@ -34,9 +34,9 @@ void unroll_block(const DeformShape& s, const DeformTile<T>& tile, int64_t which
     const T* x = tile.data + c * s.in_space;
     T* column = tile.columns + (c * s.taps + tap) * tile.n + at;
     if (mask) {
-      for (int64_t i = 0; i < n; ++i) column[i] = mask[i] * value_at(points, i, x);
+      for (int64_t i = 0; i < n; ++i) column[i] = mask[i] * interpolated_value(points, i, x);
     } else {
-      for (int64_t i = 0; i < n; ++i) column[i] = value_at(points, i, x);
+      for (int64_t i = 0; i < n; ++i) column[i] = interpolated_value(points, i, x);
     }
   }
 }
@@ -61,8 +61,8 @@ void add_channel_gradients(const DeformShape& s, const DeformTile<T>& tile, T* d
 }
 
 template <typename T, int OUTSIDE>
-void offset_grad_block(const DeformShape& s, const DeformTile<T>& tile, T* doffset, T* dmask,
-                       bool add_offset, bool add_mask, int64_t which, int64_t at) {
+void fill_offset_grad_block(const DeformShape& s, const DeformTile<T>& tile, T* doffset, T* dmask,
+                            bool add_offset, bool add_mask, int64_t which, int64_t at) {
   SamplePoints<T> points;
   T along_y[POINTS] = {}, along_x[POINTS] = {}, factor[POINTS] = {};
   const int64_t n = locate_deformed_points<T, OUTSIDE>(s, tile, which, at, &points);
@@ -77,7 +77,7 @@ void offset_grad_block(const DeformShape& s, const DeformTile<T>& tile, T* doffs
         along_x[i] += g[i] * derivative_x(points, i, x);
       }
     if (dmask)
-      for (int64_t i = 0; i < n; ++i) factor[i] += g[i] * value_at(points, i, x);
+      for (int64_t i = 0; i < n; ++i) factor[i] += g[i] * interpolated_value(points, i, x);
   }
   if (dmask)
     for (int64_t i = 0; i < n; ++i) write_or_add(dmask + place + i, factor[i], add_mask);

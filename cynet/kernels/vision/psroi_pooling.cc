@@ -13,7 +13,7 @@ CYNET_PARAMS(Psroi, PSROI_FIELDS)
   field(int64_t, part_size) field(int64_t, sample_per_part) field(double, trans_std)
 CYNET_PARAMS(DeformedPsroi, DEFORMED_PSROI_FIELDS)
 
-struct PsroiShape : RoiShape {
+struct PsroiShape : RoiShape {  // sizes of position-sensitive pooling
   int64_t dim, pooled, group;  // out (rois, dim, pooled, pooled), channels = dim * group * group
   // sizes of the deformable form alone; trans (rois, 2 * classes, part, part), 0 classes: no trans
   int64_t part = 0, samples = 0, classes = 0;
@@ -42,7 +42,7 @@ CYNET_XINLINE int64_t psroi_channel(const PsroiShape& s, int64_t d, int64_t i, i
 
 // A region's start and length along y and x.
 template <typename T>
-struct PsroiRegion {
+struct PsroiRegion {  // a region's start and length along y and x
   T start[2], length[2];
 
   PsroiRegion(const PsroiShape& s, const T* roi, T shift) {
@@ -154,14 +154,14 @@ struct DeformedBin {  // bin of a shifted region
     for (int a = 0; a < 2; ++a) {
       const T each = region.length[a] / static_cast<T>(s.pooled);
       const T moved =
-          trans ? trans[trans_index(s, r, kind, a)] * static_cast<T>(s.trans_std) : T(0);
+          trans ? trans[shift_index_in_trans(s, r, kind, a)] * static_cast<T>(s.trans_std) : T(0);
       start[a] = static_cast<T>(bin[a]) * each + region.start[a] + moved * region.length[a];
       step[a] = each / static_cast<T>(s.samples);
     }
   }
 
   // The index in trans of the shift along axis a (y, x): x comes first.
-  int64_t trans_index(const PsroiShape& s, int64_t r, int64_t kind, int a) const {
+  int64_t shift_index_in_trans(const PsroiShape& s, int64_t r, int64_t kind, int a) const {
     return (((r * s.classes + kind) * 2 + (1 - a)) * s.part + part[0]) * s.part + part[1];
   }
 
@@ -291,7 +291,7 @@ void deformed_trans_gradient(const Args& args, const PsroiShape& s) {
         if (!n) continue;
         const T g = dy[r * s.dim * bins + k] / static_cast<T>(n) * static_cast<T>(s.trans_std);
         for (int a = 0; a < 2; ++a)
-          dtrans[there.trans_index(s, r, kind, a)] += g * slope[a] * region.length[a];
+          dtrans[there.shift_index_in_trans(s, r, kind, a)] += g * slope[a] * region.length[a];
       }
     }
   });

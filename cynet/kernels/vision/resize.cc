@@ -10,14 +10,14 @@ namespace {
 #define RESIZE_FIELDS(field) field(bool, align_corners)
 CYNET_PARAMS(Resize, RESIZE_FIELDS)
 
-struct ResizeShape {
+struct ResizeShape {  // sizes of planes before and after
   int64_t planes, in_size[2], out_size[2];
   ResizeShape(const Blob* x, const Blob* y)
       : planes(x->shape[0] * x->shape[1]),
         in_size{x->shape[2], x->shape[3]},
         out_size{y->shape[2], y->shape[3]} {}
   // Bytes of workspace: for sources along both axes, and for a row of each thread.
-  int64_t row_bytes() const { return (in_size[1] * 8 + 63) / 64 * 64; }
+  int64_t row_bytes() const { return (in_size[1] * 8 + 63) / 64 * 64; }  // workspace of a row
   int64_t sources_bytes() const;
 };
 
@@ -43,7 +43,7 @@ void bilinear_sources(int64_t in, int64_t out, bool align_corners, ResizeSource*
   }
 }
 
-inline void mean_sources(int64_t in, int64_t out, ResizeSource* sources) {
+inline void mean_sources(int64_t in, int64_t out, ResizeSource* sources) {  // inputs of means
   for (int64_t i = 0; i < out; ++i) sources[i] = {i * in / out, ((i + 1) * in + out - 1) / out, 0};
 }
 

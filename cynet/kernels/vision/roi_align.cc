@@ -16,7 +16,7 @@ namespace {
       field(bool, position_sensitive)
 CYNET_PARAMS(RoiAlign, ROI_ALIGN_FIELDS)
 
-struct RoiAlignShape : RoiShape {
+struct RoiAlignShape : RoiShape {  // sizes and options of RoiAlign
   int64_t ratio;
   bool aligned, position_sensitive;
   RoiAlignShape(const Args& args, const Blob* data, const Blob* rois, const Blob* out)
@@ -37,11 +37,11 @@ struct BinWeights {  // weights along one axis
 
 // A region's bins along both axes, and a row of sums for each of its rows of bins.
 template <typename T>
-struct RegionScratch {
+struct RegionScratch {  // weights and sums of one region
   BinWeights<T> y, x;
   T* sums;
 
-  static int64_t bytes(const RoiAlignShape& s) {
+  static int64_t bytes(const RoiAlignShape& s) {  // that a region's scratch takes
     const int64_t numbers = s.pooled[0] * s.height + s.pooled[1] * s.width + s.pooled[0] * s.width;
     const int64_t n = numbers * int64_t(sizeof(T)) + 16 * (s.pooled[0] + s.pooled[1]) + 64;
     return (n + 63) / 64 * 64;
@@ -57,16 +57,16 @@ struct RegionScratch {
   }
 };
 
-inline int64_t region_bytes(const RoiAlignShape& s, int dtype) {
+inline int64_t region_scratch_bytes(const RoiAlignShape& s, int dtype) {
   return dtype == F64 ? RegionScratch<double>::bytes(s) : RegionScratch<float>::bytes(s);
 }
 inline int64_t roi_align_workspace_bytes(const Args& args) {
   const RoiAlignShape s(args, args.in[0], args.in[1], args.out[0]);
-  return args.threads * region_bytes(s, args.in[0]->dtype);
+  return args.threads * region_scratch_bytes(s, args.in[0]->dtype);
 }
 inline int64_t roi_align_grad_workspace_bytes(const Args& args) {
   const RoiAlignShape s(args, args.out[0], args.in[1], args.in[0]);
-  return args.threads * region_bytes(s, args.in[0]->dtype);
+  return args.threads * region_scratch_bytes(s, args.in[0]->dtype);
 }
 
 // Like check_rois; `aligned` regions must also have a positive width and height.
@@ -76,7 +76,7 @@ bool check_aligned_rois(const Args& args, const RoiAlignShape& s, const Blob* ro
   const T* roi = static_cast<const T*>(rois->data);
   for (int64_t r = 0; s.aligned && r < s.rois; ++r, roi += 5)
     if (roi[0] > T(-1) && (!(roi[3] > roi[1]) || !(roi[4] > roi[2])))
-      return refuse_roi(args, r, ROI_EMPTY, roi, 5, s.batch);
+      return report_bad_roi(args, r, ROI_EMPTY, roi, 5, s.batch);
   return true;
 }
 

@@ -15,8 +15,8 @@ namespace cynet {
 enum { ROI_IMAGE, ROI_NUMBER, ROI_EMPTY, ROI_FAULTS };
 
 template <typename T>
-bool refuse_roi(const Args& args, int64_t row, int fault, const T* roi, int64_t columns,
-                int64_t batch) {
+bool report_bad_roi(const Args& args, int64_t row, int fault, const T* roi, int64_t columns,
+                    int64_t batch) {
   std::vector<double> values(roi, roi + columns);
   values.push_back(static_cast<double>(batch));
   args.fail(ROI_FAULTS * row + fault, values);
@@ -31,18 +31,18 @@ bool check_rois(const Args& args, const Blob* rois, double scale, int64_t batch)
   const int64_t columns = rois->shape[1];
   for (int64_t r = 0; r < rois->shape[0]; ++r, roi += columns) {
     if (!(roi[0] < static_cast<T>(batch)) || !(roi[0] > T(-1e9)))
-      return refuse_roi(args, r, ROI_IMAGE, roi, columns, batch);
+      return report_bad_roi(args, r, ROI_IMAGE, roi, columns, batch);
     for (int64_t i = 1; i < columns; ++i) {
       const double at = std::fabs(static_cast<double>(roi[i]));
       if (!(at < 1e9) || !(at * scale < 1e9))
-        return refuse_roi(args, r, ROI_NUMBER, roi, columns, batch);
+        return report_bad_roi(args, r, ROI_NUMBER, roi, columns, batch);
     }
   }
   return true;
 }
 
 // data (batch, channels, height, width), rois (rois, columns), out (rois, ..., pooled)
-struct RoiShape {
+struct RoiShape {  // sizes of data and of pooled regions
   int64_t batch, channels, height, width, rois, pooled[2];
   double scale;
   RoiShape(const Blob* data, const Blob* rois, const Blob* out, double scale)

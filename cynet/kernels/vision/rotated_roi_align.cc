@@ -15,14 +15,14 @@ struct SampleBlock {  // some samples and weights
   T weight[4][POINTS];
   int64_t n;
 
-  T mean(const T* plane, T count) const {
+  T mean(const T* plane, T count) const {  // of weighted samples
     T total = T(0);
     for (int64_t i = 0; i < n; ++i)
       total += weight[0][i] * plane[at[0][i]] + weight[1][i] * plane[at[1][i]] +
                weight[2][i] * plane[at[2][i]] + weight[3][i] * plane[at[3][i]];
     return total / count;
   }
-  void add_gradient(T* plane, T g) const {
+  void add_gradient(T* plane, T g) const {  // g to all samples' neighbours
     for (int64_t i = 0; i < n; ++i)
       for (int k = 0; k < 4; ++k) plane[at[k][i]] += weight[k][i] * g;
   }

@@ -9,11 +9,11 @@ namespace {
 
 // The grid_spacing of n positions from -1 to 1, and position i; a single position is 0.
 template <typename T>
-T grid_spacing(int64_t n) {
+T grid_spacing(int64_t n) {  // distance of n points from -1 to 1
   return n > 1 ? T(2) / static_cast<T>(n - 1) : T(0);
 }
 template <typename T>
-T grid_coordinate(int64_t i, int64_t n) {
+T grid_coordinate(int64_t i, int64_t n) {  // position i of n from -1 to 1
   return n > 1 ? T(-1) + static_cast<T>(i) * grid_spacing<T>(n) : T(0);
 }
 
@@ -105,7 +105,7 @@ void grid_generator_grad(const Args& args) {
                        args.add[0]);
 }
 
-struct SamplerShape {
+struct SamplerShape {  // sizes of data and grid
   int64_t batch, channels, height, width, points;
   // The sizes of data (batch, channels, height, width); the last two axes of `out` are the points.
   SamplerShape(const Blob* data, const Blob* out)
@@ -114,7 +114,7 @@ struct SamplerShape {
         height(data->shape[2]),
         width(data->shape[3]),
         points(out->shape[2] * out->shape[3]) {}
-  int64_t blocks() const { return (points + POINTS - 1) / POINTS; }
+  int64_t block_count() const { return (points + POINTS - 1) / POINTS; }
 };
 
 // Bytes of the grid of `out`, whose last two axes are the points, or of its gradient.
@@ -156,8 +156,8 @@ CYNET_XINLINE void locate_grid_points(const SamplerShape& s, const T* grid, int6
 
 CYNET_XINLINE int64_t locate_point_block(const SamplerShape& s, int64_t block, int64_t* image,
                                          int64_t* first) {
-  *image = block / s.blocks();
-  *first = block % s.blocks() * POINTS;
+  *image = block / s.block_count();
+  *first = block % s.block_count() * POINTS;
   return *first + POINTS < s.points ? static_cast<int64_t>(POINTS) : s.points - *first;
 }
 
@@ -172,17 +172,17 @@ void sample_block(const SamplerShape& s, const T* data, const T* grid, T* out, b
     const T* x = data + c * plane;
     T* y = out + c * s.points + first;
     if (add) {
-      for (int64_t i = 0; i < n; ++i) y[i] += value_at(points, i, x);
+      for (int64_t i = 0; i < n; ++i) y[i] += interpolated_value(points, i, x);
     } else {
-      for (int64_t i = 0; i < n; ++i) y[i] = value_at(points, i, x);
+      for (int64_t i = 0; i < n; ++i) y[i] = interpolated_value(points, i, x);
     }
   }
 }
 
 // Computes dx for planes [first_plane, last_plane) of one image.
 template <typename T>
-void data_gradient_planes(const SamplerShape& s, const T* grid, const T* dy, T* dx, bool add,
-                          int64_t image, int64_t first_plane, int64_t last_plane) {
+void add_data_gradients(const SamplerShape& s, const T* grid, const T* dy, T* dx, bool add,
+                        int64_t image, int64_t first_plane, int64_t last_plane) {
   SamplePoints<T> points;
   const int64_t plane = s.height * s.width;
   T* planes = dx + image * s.channels * plane;
@@ -225,7 +225,7 @@ void grid_gradient_block(const SamplerShape& s, const T* data, const T* grid, co
 
 template <typename T>
 void sample(int threads, const SamplerShape& s, const T* data, const T* grid, T* out, bool add) {
-  parallel_for(threads, s.batch * s.blocks(), [&](int64_t begin, int64_t end) {
+  parallel_for(threads, s.batch * s.block_count(), [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) sample_block(s, data, grid, out, add, block);
   });
 }
@@ -235,7 +235,7 @@ void sample_data_gradient(int threads, const SamplerShape& s, const T* grid, con
                           bool add) {
   parallel_for(threads, s.batch * s.channels, [&](int64_t begin, int64_t end) {
     for_images(begin, end, s.channels, [&](int64_t image, int64_t first, int64_t last) {
-      data_gradient_planes(s, grid, dy, dx, add, image, first, last);
+      add_data_gradients(s, grid, dy, dx, add, image, first, last);
     });
   });
 }
@@ -243,7 +243,7 @@ void sample_data_gradient(int threads, const SamplerShape& s, const T* grid, con
 template <typename T>
 void sample_grid_gradient(int threads, const SamplerShape& s, const T* data, const T* grid,
                           const T* dy, T* dgrid, bool add) {
-  parallel_for(threads, s.batch * s.blocks(), [&](int64_t begin, int64_t end) {
+  parallel_for(threads, s.batch * s.block_count(), [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block)
       grid_gradient_block(s, data, grid, dy, dgrid, add, block);
   });

@@ -88,8 +88,8 @@ cdef bint _defer_op(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBas
     if columns:
         program.columns = columns
     for i in range(n):
-        place[i] = _add_array(<NDArrayBase>arrays[i], kind[i], False)
-    target = _add_array(out, WHOLE_ARRAY, True)
+        place[i] = _find_or_add_array(<NDArrayBase>arrays[i], kind[i], False)
+    target = _find_or_add_array(out, WHOLE_ARRAY, True)
     _add_loop_lines(op, place, target)
     program.n_calls += 1
     if program.n_calls >= deferred_call_limit():
@@ -179,7 +179,7 @@ cdef inline bint _is_same_operand(const BulkArray* noted, NDArrayBase array, int
             and noted.size == array.blob.size and noted.kind == kind)
 
 
-cdef int _add_array(NDArrayBase array, int kind, bint writes) noexcept:
+cdef int _find_or_add_array(NDArrayBase array, int kind, bint writes) noexcept:
     # The index of an array in the program, to which it is added if it is new.
     cdef BulkArray* each = NULL
     cdef uint64_t bit = variable_bit(array.chunk.var)
@@ -236,10 +236,10 @@ cdef int flush_program() except -1:
         return push_program(&program)
     finally:
         pushes_here = False
-        _set_deferred_masks()
+        _set_masks_of_noted_vars()
 
 
-cdef int _set_deferred_masks() noexcept:
+cdef int _set_masks_of_noted_vars() noexcept:
     # Compute the masks of variables in the program; a wait for one of them runs the program.
     cdef uint64_t noted = 0, writes = 0
     cdef int i
@@ -264,7 +264,7 @@ cdef int _flush_if_var_noted(void* var, bint reads) except -1 nogil:
     return 0
 
 
-cdef int _count_noted_write(void* var) except -1:
+cdef int _count_noted_write(void* var) except -1:  # 1: the program's write is relied on
     cdef BulkArray* each
     cdef int i
     for i in range(program.n_arrays):
@@ -281,7 +281,7 @@ cdef int _count_noted_write(void* var) except -1:
 deferred.flush_deferred, deferred.count_deferred = _flush_if_var_noted, _count_noted_write
 
 
-def bulk_counts():
+def waiting_and_pushed_counts():
     """For tests: (count of waiting calls, of pushed programs, of arrays that these wrote)."""
     return program.n_calls, pushed_programs, written_arrays
 

@@ -15,7 +15,7 @@ from ..._ndarray cimport Chunk
 from ..._storage cimport alloc
 from ..._typedefs cimport RunContext, dtype_size, kCPU
 from ...engine.deferred cimport release_chunk
-from ...engine.inline cimport INLINE_BYTES, INLINE_GIL_BYTES, INLINE_PASS_BYTES
+from ...engine.inline cimport MAX_INLINE_BYTES, MAX_INLINE_GIL_BYTES, MAX_INLINE_PASS_BYTES
 from ...engine.native cimport PyEval_RestoreThread, PyEval_SaveThread, PyThreadState, holds_gil
 from ...kernels.elementwise.fused cimport (
     FUSED_REGISTERS, FusedLoop, FusedLoops, FusedOperand, FusedStep, plan_chain, run_fused_blocks
@@ -43,12 +43,12 @@ cdef struct BulkTask:  # fused loops that the engine runs
 
 
 # --- what the engine runs -------------------------------------------------------------------------
-cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
+cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:  # arg: a BulkTask
     cdef BulkTask* task = <BulkTask*>arg
     cdef PyThreadState* state = NULL
     cdef int i
     # The pushing thread releases the GIL only for the last function, when all are queued.
-    if task.last and task.nbytes > INLINE_GIL_BYTES and holds_gil():
+    if task.last and task.nbytes > MAX_INLINE_GIL_BYTES and holds_gil():
         state = PyEval_SaveThread()
     run_fused_blocks(threads_for(task.chain.rows * task.chain.columns * task.chain.work),
                      &task.chain, task.data)
@@ -59,7 +59,7 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     return 0
 
 
-cdef void _free(void* arg) noexcept nogil:
+cdef void _free(void* arg) noexcept nogil:  # arg: a BulkTask
     c_free(arg)
 
 
@@ -130,8 +130,8 @@ cdef int _allocate_arrays(BulkProgram* program, int element) except -1:
     return 0
 
 
-cdef int _describe_operand(FusedOperand* operand, BulkArray* each, int64_t columns,
-                           int element) noexcept:
+cdef int _fill_fused_operand(FusedOperand* operand, BulkArray* each, int64_t columns,
+                             int element) noexcept:
     # Describe an operand; True if its rows are not contiguous.
     operand.bytes = element
     if each.cell >= 0:
@@ -187,12 +187,12 @@ cdef BulkTask* _make_task(BulkProgram* program, int begin, int end, bint togethe
             if line.operand[i] < 0:
                 operand[j].array, operand[j].bytes = -2, element
                 memcpy(operand[j].number, line.number, 8)
-            elif _describe_operand(&operand[j], &program.arrays[line.operand[i]], chain.columns,
-                                   element):
+            elif _fill_fused_operand(&operand[j], &program.arrays[line.operand[i]], chain.columns,
+                                     element):
                 loop.by_rows = chain.rows > 1
             j += 1
         loop.target = j
-        _describe_operand(&operand[j], &program.arrays[line.target], chain.columns, element)
+        _fill_fused_operand(&operand[j], &program.arrays[line.target], chain.columns, element)
         j += 1
         chain.work += line.work
         task.simple = task.simple and line.work <= 1
@@ -238,7 +238,7 @@ cdef bint _is_var_listed(VarHandle* vars, int n, VarHandle var) noexcept:
 
 
 # --- pushing --------------------------------------------------------------------------------------
-cdef bint _can_run_together(BulkProgram* program) noexcept:
+cdef bint _can_run_together(BulkProgram* program) noexcept:  # as one engine function
     # True if all results wait for the same inputs: a failure or a late input affects all outputs of
     # a function.
     cdef BulkArray* each
@@ -300,7 +300,7 @@ cdef int push_program(BulkProgram* program) except -1:
             pushed_programs += 1
             written_arrays += task.n_written
             flags = kInline if task.nbytes <= (
-                INLINE_PASS_BYTES if task.simple else INLINE_BYTES) else kNormal
+                MAX_INLINE_PASS_BYTES if task.simple else MAX_INLINE_BYTES) else kNormal
             # The GIL is held: no thread may use a variable before this is in its queue.
             _engine.push_sync(_run, task, _free, kCPU, 0, task.vars + task.n_written, task.n_read,
                               task.vars, task.n_written, 0, flags, b"bulk")

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base.errors import ArgumentTypeError, SizeError, shown, wrap_error
 from ...operator.array_methods import BINARY
-from ..functions import binary_of_symbols
+from ..functions import call_binary_on_symbols
 from .slots import LegacySlot
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def _binary_function(name: str, numbers: Callable[..., Any], doc: str) -> Binary
     def function(lhs, rhs):
         out = call(lhs, rhs)
         if out is None:
-            out = binary_of_symbols(row, lhs, rhs)
+            out = call_binary_on_symbols(row, lhs, rhs)
         if out is not None:
             return out
         if isinstance(lhs, _NUMBER_TYPES) and isinstance(rhs, _NUMBER_TYPES):
@@ -69,7 +69,7 @@ Examples
     return function
 
 
-def _as_float_result(function):
+def _with_float_result(function):
     return lambda a, b: float(function(a, b))
 
 
@@ -117,17 +117,17 @@ def power(base: Operand, exp: Operand) -> Any:
 
 maximum = _binary_function("maximum", max, "The larger of each pair.")
 minimum = _binary_function("minimum", min, "The smaller of each pair.")
-equal = _binary_function("equal", _as_float_result(operator.eq), "1 where lhs == rhs, else 0.")
+equal = _binary_function("equal", _with_float_result(operator.eq), "1 where lhs == rhs, else 0.")
 not_equal = _binary_function(
-    "not_equal", _as_float_result(operator.ne), "1 where lhs != rhs, else 0."
+    "not_equal", _with_float_result(operator.ne), "1 where lhs != rhs, else 0."
 )
-greater = _binary_function("greater", _as_float_result(operator.gt), "1 where lhs > rhs, else 0.")
+greater = _binary_function("greater", _with_float_result(operator.gt), "1 where lhs > rhs, else 0.")
 greater_equal = _binary_function(
-    "greater_equal", _as_float_result(operator.ge), "1 where lhs >= rhs, else 0."
+    "greater_equal", _with_float_result(operator.ge), "1 where lhs >= rhs, else 0."
 )
-lesser = _binary_function("lesser", _as_float_result(operator.lt), "1 where lhs < rhs, else 0.")
+lesser = _binary_function("lesser", _with_float_result(operator.lt), "1 where lhs < rhs, else 0.")
 lesser_equal = _binary_function(
-    "lesser_equal", _as_float_result(operator.le), "1 where lhs <= rhs, else 0."
+    "lesser_equal", _with_float_result(operator.le), "1 where lhs <= rhs, else 0."
 )
 logical_and = _binary_function(
     "logical_and", lambda a, b: float(bool(a) and bool(b)), "1 where both are not 0, else 0."

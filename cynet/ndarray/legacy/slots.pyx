@@ -8,7 +8,7 @@ from ..._typedefs cimport kBfloat16, kBool, kInt8, kInt32, kInt64, kUint8
 from ...operator._base cimport OpEntry
 from .._arithmetic cimport OpSlot
 from .._resolve cimport Call, matches, resolve_call
-from .._resolve cimport with_scalar as another_scalar
+from .._resolve cimport with_scalar as copy_call_with_scalar
 from .._tape cimport CallNode
 
 import numpy as np
@@ -29,7 +29,7 @@ cdef bint _is_mask(NDArrayBase item):
         type(entry) is CallNode and (<CallNode>entry).call.entry.name in COMPARISONS)
 
 
-cdef object _mask_or_index(NDArrayBase array, NDArrayBase item):
+cdef object _convert_if_mask(NDArrayBase array, NDArrayBase item):
     cdef int dtype = item.blob.dtype
     if dtype == kBool:
         return item.asnumpy()
@@ -55,7 +55,7 @@ cdef object _mask_or_index(NDArrayBase array, NDArrayBase item):
         "x[index.astype('int32')] where it holds numbers of rows")
 
 
-def key_with_masks(NDArrayBase array, object key):
+def resolve_masks(NDArrayBase array, object key):
     """The key of ``array[key]`` with its masks, arrays of bool and results of comparisons, as NumPy
     arrays of bool.
 
@@ -66,7 +66,7 @@ def key_with_masks(NDArrayBase array, object key):
     """
     if isinstance(key, NDArrayBase):
         refuse_sparse(key, "x[index]")
-        return _mask_or_index(array, key)
+        return _convert_if_mask(array, key)
     if type(key) is tuple:
         for item in key:
             if isinstance(item, NDArrayBase):
@@ -76,7 +76,7 @@ def key_with_masks(NDArrayBase array, object key):
     return key
 
 
-cdef object _tuple_mask(NDArrayBase item):
+cdef object _tuple_mask(NDArrayBase item):  # a mask in a tuple key, as NumPy's bools
     # A mask in a tuple key may have any shape.
     if item.blob.dtype == kBool or not _is_mask(item):
         return item.asnumpy() if item.blob.dtype == kBool else item
@@ -117,7 +117,7 @@ cdef class LegacySlot(OpSlot):  # an operator with the rules of mx.nd
         # Numbers change from call to call (a learning rate): the first one is resolved in full.
         cdef Call call = None
         if last is not None and matches(&last.arrays[0], &array.blob):
-            call = another_scalar(last, value)
+            call = copy_call_with_scalar(last, value)
         if call is not None:
             return call
         return resolve_call(ND, entry, [array], (), {"scalar": value}, None)
@@ -181,22 +181,22 @@ cdef class BitSlot(LegacySlot):  # ``&``, ``|``, ``^``, ``<<``, ``>>``
             raise ArgumentTypeError(
                 f"NDArray {self.sign} takes integers, got an array of {name_of(array.dtype)} and "
                 f"{_operand_text(other)}")
-        left = self.checked_mask(array, self.sign)
+        left = self.require_mask(array, self.sign)
         if isinstance(other, NDArrayBase):
-            right = self.checked_mask(other, self.sign)
+            right = self.require_mask(other, self.sign)
             kind = array.dtype if not self.has_integers(array) else other.dtype
             left, right = (e if e.dtype == kind else e.astype(kind) for e in (left, right))
-            out = invoke(self.mask_operator(), (left, right), {})
+            out = invoke(self.logical_operator(), (left, right), {})
         else:
             if other not in (0, 1):
                 raise ArgumentTypeError(
                     f"NDArray {self.sign} {other}: a mask of {name_of(array.dtype)} takes True or "
                     "False beside it; for bits convert it to an integer dtype with astype")
-            out = invoke(self.mask_operator(), (left, left * 0 + int(other)), {})
+            out = invoke(self.logical_operator(), (left, left * 0 + int(other)), {})
         out.is_mask = True
         return out
 
-    cdef object mask_operator(self):
+    cdef object logical_operator(self):
         return get_operator(self.logical)
 
     cdef bint has_integers(self, NDArrayBase array):
@@ -222,7 +222,7 @@ cdef class BitSlot(LegacySlot):  # ``&``, ``|``, ``^``, ``<<``, ``>>``
                           object value):
         return OpSlot.scalar_call(self, last, before, entry, array, value)
 
-    cdef object checked_mask(self, NDArrayBase array, str sign):
+    cdef object require_mask(self, NDArrayBase array, str sign):
         # Check the values of floats that no comparison computed.
         if array.blob.dtype == kBool or _is_mask(array):
             return array
@@ -263,7 +263,7 @@ def invert(NDArrayBase array):
         return invoke(get_operator("_npi_logical_not"), (array,), {})
     if slot.has_integers(array) and not _is_mask(array):
         return invoke(get_operator("_npi_bitwise_not"), (array,), {})
-    out = 1 - slot.checked_mask(array, "~")
+    out = 1 - slot.require_mask(array, "~")
     out.is_mask = True
     return out
 
@@ -281,5 +281,5 @@ cdef dict _make_slots():
     return slots
 
 
-ND.set_mask_reader(key_with_masks)
+ND.set_mask_key_converter(resolve_masks)
 set_operators(ND, _make_slots(), dict(zip(UNARY, UNARY)))

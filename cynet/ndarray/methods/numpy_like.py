@@ -445,7 +445,7 @@ def _transpose_to_letters(x, letters, wanted, shape=None):
     return x if shape is None else x.reshape(shape)
 
 
-def _contract_pair(a, of_a, b, of_b, needed):
+def _contract_einsum_pair(a, of_a, b, of_b, needed):
     """The product of two operands, summed over the letters that nothing else has."""
     sizes = {}
     for x, letters in ((a, of_a), (b, of_b)):
@@ -528,7 +528,7 @@ def einsum(subscripts: str, *operands: NDArray) -> NDArray:
         taken = [parts.pop(i) for i in sorted(step, reverse=True)][::-1]
         while len(taken) > 1:
             needed = {*output}.union(*(letters for _, letters in (*parts, *taken[2:])))
-            taken[:2] = [_contract_pair(*taken[0], *taken[1], needed)]
+            taken[:2] = [_contract_einsum_pair(*taken[0], *taken[1], needed)]
         parts.append(taken[0])
     x, letters = _sum_unused_letters(*parts[0], {*output})
     out = _transpose_to_letters(x, letters, output)

@@ -68,7 +68,7 @@ class ShapeMethods:
                 f"reshape: a shape is a tuple of ints, got {shown(shape)}"
             ) from None
         if not sizes or min(sizes) <= 0:
-            sizes = self._infer_reshape(sizes, reverse)
+            sizes = self._infer_new_shape(sizes, reverse)
         if math.prod(sizes) != self.size:
             raise ShapeError(
                 f"reshape: an array of shape {self.shape} cannot take shape {shown(sizes)}"
@@ -80,7 +80,7 @@ class ShapeMethods:
             return recorded_reshape(self, sizes)
         return self._view(sizes)
 
-    def _infer_reshape(self, sizes, reverse):
+    def _infer_new_shape(self, sizes, reverse):
         if not sizes:
             return ()
         prop = get_operator("Reshape").prop(shape=sizes, reverse=reverse)

@@ -155,11 +155,11 @@ class BaseSparseNDArray(NDArray):
         return cast_storage(self, "default")._single_number(what)
 
     # --- copies -----------------------------------------------------------------------------------
-    def _record_result(self, make):
+    def _make_recorded(self, make):
         """The result of `make_sparse`, in the graph of autograd as a copy of the array."""
         if not _tape.wants_gradient([self]):
             return make()
-        return record_as_cast(self, make)
+        return make_and_record_cast(self, make)
 
     def _with_values(self, values):
         """An array of the same structure with other values."""
@@ -167,7 +167,7 @@ class BaseSparseNDArray(NDArray):
         return out._set_contents(self._shape, values, self._indices, self._indptr, self._ready)
 
     def copy(self):
-        return self._record_result(lambda: self._with_values(self._values_array.copy()))
+        return self._make_recorded(lambda: self._with_values(self._values_array.copy()))
 
     def detach(self):
         """An array of the same values, through which no gradient flows."""
@@ -176,7 +176,7 @@ class BaseSparseNDArray(NDArray):
     def astype(self, dtype, copy=True):
         if not copy and np.dtype(self.dtype) == np.dtype(dtype):
             return self
-        return self._record_result(lambda: self._with_values(self._values_array.astype(dtype)))
+        return self._make_recorded(lambda: self._with_values(self._values_array.astype(dtype)))
 
     def copyto(self, other):
         """Copy into an array of the same shape, sparse of the same storage type or dense, or to a
@@ -192,7 +192,7 @@ class BaseSparseNDArray(NDArray):
             `other`, or the new array.
         """
         if isinstance(other, Context):
-            return self._record_result(lambda: self._with_values(self._values_array.copyto(other)))
+            return self._make_recorded(lambda: self._with_values(self._values_array.copyto(other)))
         if isinstance(other, BaseSparseNDArray):
             return other._assign_array(self)
         return cast_storage(self, "default").copyto(other)
@@ -512,7 +512,7 @@ def cast_storage(array, stype):
     if array.stype == stype:
         return array
     if _tape.wants_gradient([array]):
-        return record_as_cast(array, lambda: _cast_by_operator(array, stype))
+        return make_and_record_cast(array, lambda: _cast_by_operator(array, stype))
     return _cast_by_operator(array, stype)
 
 
@@ -522,7 +522,7 @@ def copy_as_stype(array, stype):
     return out.copy() if out is array else out
 
 
-def record_as_cast(source, make):
+def make_and_record_cast(source, make):
     """The result of `make_sparse`, in the graph of autograd as a copy of `source`."""
     from .gradients import CastNode
 

@@ -91,7 +91,7 @@ def _checked_property(entry, given, names, params):
     return prop, params
 
 
-def _call_sparse_form(entry, given, names, params):
+def _call_sparse_form(entry, given, names, params):  # None: without a sparse form
     rule = sparse_rule_of(entry.prop)
     if rule is None or rule.form is None:
         return None

@@ -70,12 +70,12 @@ def combine_with_dense(function, lhs, rhs):
             rhs = convert.take_rows(rhs, lhs._indices)
         rhs = rhs.reshape((1,) * (lhs.ndim - rhs.ndim) + rhs.shape)
         return lhs._with_values(convert.apply_dense(function, lhs._values_array, rhs))
-    indices = [structure.row_of_elements(lhs._indptr), lhs._indices]
+    indices = [structure.row_of_each_element(lhs._indptr), lhs._indices]
     axes = range(2 - rhs.ndim, 2)
     indices = [indices[k] if n != 1 else 0 * indices[k] for k, n in zip(axes, rhs.shape)]
     if not indices:
         return None
-    picked = convert.call_op("gather_nd", rhs, convert.indices_array(np.stack(indices)))
+    picked = convert.call_op("gather_nd", rhs, convert.indices_to_ndarray(np.stack(indices)))
     return lhs._with_values(convert.apply_dense(function, lhs._values_array, picked))
 
 

@@ -33,7 +33,7 @@ def apply_to_values(entry, array, params):
     return array._with_values(invoke(entry, (array._values_array,), params))
 
 
-def indices_array(indices):
+def indices_to_ndarray(indices):
     """A NumPy array of indices as an int64 NDArray, which may share its memory."""
     indices = np.ascontiguousarray(indices, np.int64)
     return from_numpy(indices, zero_copy=indices.flags.writeable)
@@ -43,7 +43,7 @@ def take_rows(values, order):
     """Rows of `values` at the indices in `order`."""
     if not len(order):
         return zero_values(values, (0, *values.shape[1:]))
-    return call_op("take", values, indices_array(order.copy()))
+    return call_op("take", values, indices_to_ndarray(order.copy()))
 
 
 def scatter_rows(values, order, n):
@@ -51,7 +51,7 @@ def scatter_rows(values, order, n):
     shape = (n, *values.shape[1:])
     if not len(order) or not values.size:
         return zero_values(values, shape)
-    return call_op("scatter_nd", values, indices_array(order[None].copy()), shape=shape)
+    return call_op("scatter_nd", values, indices_to_ndarray(order[None].copy()), shape=shape)
 
 
 def zero_values(like: Any, shape: Any) -> Any:
@@ -75,8 +75,8 @@ def to_dense(array):
         return zero_values(values, shape)
     if array.stype == "row_sparse":
         return scatter_rows(values, array._indices, shape[0])
-    coordinates = np.stack([structure.row_of_elements(array._indptr), array._indices])
-    return call_op("scatter_nd", values, indices_array(coordinates), shape=shape)
+    coordinates = np.stack([structure.row_of_each_element(array._indptr), array._indices])
+    return call_op("scatter_nd", values, indices_to_ndarray(coordinates), shape=shape)
 
 
 def from_dense(array, stype):
@@ -86,8 +86,8 @@ def from_dense(array, stype):
         rows, indices = np.nonzero(host)
         if not len(rows):
             return sparse_zeros(stype, shape, array)
-        values = call_op("gather_nd", array, indices_array(np.stack([rows, indices])))
-        indptr = structure.indptr_of(rows, shape[0])
+        values = call_op("gather_nd", array, indices_to_ndarray(np.stack([rows, indices])))
+        indptr = structure.indptr_from_rows(rows, shape[0])
         return arrays.make_sparse(stype, shape, values, indices.astype(np.int64), indptr)
     rows = np.flatnonzero((host != 0).reshape(shape[0], -1).any(axis=1)) if host.size else ()
     if not len(rows):

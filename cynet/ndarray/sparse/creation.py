@@ -92,7 +92,7 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None)
     [[0.0, 0.0, 5.0], [7.0, 0.0, 0.0]]
     """
     if isinstance(arg1, tuple) and len(arg1) == 3:
-        return _csr_of_parts(*arg1, shape, ctx, dtype)
+        return _csr_from_arrays(*arg1, shape, ctx, dtype)
     if isinstance(arg1, tuple) and len(arg1) == 2:
         if _is_shape(arg1):
             if shape is not None and tuple(shape) != tuple(arg1):
@@ -101,11 +101,11 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None)
         data, coordinates = arg1
         if not isinstance(coordinates, (tuple, list)) or len(coordinates) != 2:
             raise ArgumentTypeError("csr_matrix takes (data, (row, col)), (data, indices, indptr)")
-        return _csr_of_coordinates(data, *coordinates, shape, ctx, dtype)
-    return _convert_array("csr", arg1, shape, ctx, dtype)
+        return _csr_from_coordinates(data, *coordinates, shape, ctx, dtype)
+    return _to_sparse_array("csr", arg1, shape, ctx, dtype)
 
 
-def _csr_of_parts(data, indices, indptr, shape, ctx, dtype):
+def _csr_from_arrays(data, indices, indptr, shape, ctx, dtype):
     values = _dense_values("csr_matrix", data, ctx, dtype)
     indices, indptr = _int64_copy("indices", indices), _int64_copy("indptr", indptr)
     if values.ndim != 1 or indices.ndim != 1 or indptr.ndim != 1 or not len(indptr):
@@ -121,7 +121,7 @@ def _csr_of_parts(data, indices, indptr, shape, ctx, dtype):
     return arrays.make_sparse("csr", shape, values, indices, indptr, False)
 
 
-def _csr_of_coordinates(data, rows, columns, shape, ctx, dtype):
+def _csr_from_coordinates(data, rows, columns, shape, ctx, dtype):
     values = _dense_values("csr_matrix", data, ctx, dtype)
     rows, columns = _int64_copy("row", rows), _int64_copy("col", columns)
     if not values.ndim == rows.ndim == columns.ndim == 1 or not (
@@ -147,11 +147,11 @@ def _csr_of_coordinates(data, rows, columns, shape, ctx, dtype):
         host = np.add.reduceat(host, np.flatnonzero(first))
     if len(rows):
         values = dense_array(host, values.context, values.dtype)
-    indptr = structure.indptr_of(rows[first], shape[0])
+    indptr = structure.indptr_from_rows(rows[first], shape[0])
     return arrays.make_sparse("csr", shape, values, columns[first], indptr)
 
 
-def _convert_array(stype, given, shape, ctx, dtype):
+def _to_sparse_array(stype, given, shape, ctx, dtype):
     """A sparse array made from `given`: a sparse array, SciPy's sparse matrix, or a dense array."""
     what = "csr_matrix" if stype == "csr" else "row_sparse_array"
     if isinstance(given, arrays.BaseSparseNDArray):
@@ -168,7 +168,7 @@ def _convert_array(stype, given, shape, ctx, dtype):
         if not matrix.has_canonical_format:
             matrix = matrix.copy() if matrix is given else matrix
             matrix.sum_duplicates()
-        out = _csr_of_parts(matrix.data, matrix.indices, matrix.indptr, matrix.shape, ctx, dtype)
+        out = _csr_from_arrays(matrix.data, matrix.indices, matrix.indptr, matrix.shape, ctx, dtype)
     else:
         if is_array(given):
             dense = given if dtype is None else given.astype(dtype)
@@ -217,7 +217,7 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
             raise ShapeError(f"row_sparse_array: shape {shape} and {arg1} are both given")
         return zeros("row_sparse", arg1, ctx, dtype)
     if not (isinstance(arg1, tuple) and len(arg1) == 2):
-        return _convert_array("row_sparse", arg1, shape, ctx, dtype)
+        return _to_sparse_array("row_sparse", arg1, shape, ctx, dtype)
     values = _dense_values("row_sparse_array", arg1[0], ctx, dtype)
     indices = _int64_copy("indices", arg1[1])
     if values.ndim < 1 or indices.ndim != 1:
@@ -344,9 +344,9 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
     ('csr', array([1., 1., 1.]), array([0, 1, 2]))
     """
     if isinstance(source_array, arrays.BaseSparseNDArray):
-        return _convert_array(source_array.stype, source_array, None, ctx, dtype)
+        return _to_sparse_array(source_array.stype, source_array, None, ctx, dtype)
     if hasattr(source_array, "tocsr"):
-        return _convert_array("csr", source_array, None, ctx, dtype)
+        return _to_sparse_array("csr", source_array, None, ctx, dtype)
     raise ArgumentError(
         f"sparse.array takes sparse arrays and SciPy matrices, got {type(source_array).__name__}; "
         "mx.nd.array(...).tostype('csr') makes a csr matrix"

@@ -15,7 +15,7 @@ from ...base.guard import guarded
 from ...context import cpu
 from ...operator import get_operator
 from ...operator.sparse.names import OPERATORS
-from ..functions import function_of, namespace
+from ..functions import function_of, make_getattr
 from ..legacy.binary import add, divide, multiply, subtract
 from . import arrays, convert, structure
 from .through_host import is_on_gpu
@@ -104,7 +104,7 @@ def getnnz(data: Any = None, axis: Any = None, out: Any = None, name: Any = None
         counts = np.bincount(data._indices, minlength=data.shape[1]).astype(np.int64)
     else:
         counts = np.diff(data._indptr)
-    result = convert.indices_array(counts)
+    result = convert.indices_to_ndarray(counts)
     return result if out is None else result.copyto(out)
 
 
@@ -234,7 +234,7 @@ retain = gs_retain = function_of(OPERATORS["retain"])
 NDArrayHandle = ctypes.c_void_p
 py_slice, py_sum = slice, sum  # Python's, under MXNet's names
 
-__getattr__, __dir__ = namespace("cynet.ndarray.sparse", "", OPERATORS.__contains__)
+__getattr__, __dir__ = make_getattr("cynet.ndarray.sparse", "", OPERATORS.__contains__)
 
 __all__ = ["NDArrayHandle", "__dir__", "__getattr__", "adagrad_update", "add", "cast_storage"]
 __all__ += ["divide", "gs_retain", "multiply", "native_array", "py_slice", "py_sum", "retain"]

@@ -12,7 +12,7 @@ from ...base.errors import GradientError, ShapeError
 from ...operator.storage_types import sparse_rule_of
 from .. import sparse
 from .._call import invoke
-from .._tape import StepNode, begin_scope, get_state, resume_scope, set_state, wants_gradient
+from .._tape import StepNode, begin_record_scope, get_state, resume_scope, set_state, wants_gradient
 from ..creation import ones
 from . import arrays, convert, product
 from .cells import apply_to_union
@@ -35,7 +35,7 @@ def default_head_gradient(head):
     return ones(head.shape, ctx=head.context, dtype=name_of(head.dtype))
 
 
-def given_head_gradient(head, grad, i):
+def accept_head_gradient(head, grad, i):
     """The gradient that a user gives for head `i`, in the head's dtype; a sparse one is copied."""
     if grad.shape != head.shape:
         raise ShapeError(
@@ -100,7 +100,7 @@ def sum_rows_by_id(grad, ids, shape):
         wide = flat if dtype in ("float32", "float64") else flat.astype("float32")
         csr = product.CsrIndices(order, np.append(starts, len(ids)), len(ids))
         weights = ones((len(ids),), ctx=grad.context, dtype=name_of(wide.dtype))
-        values = product.multiply_values(weights, csr, wide, False).astype(dtype, copy=False)
+        values = product.multiply_csr(weights, csr, wide, False).astype(dtype, copy=False)
     return arrays.make_sparse("row_sparse", shape, values.reshape((len(rows), *shape[1:])), rows)
 
 
@@ -182,7 +182,7 @@ class DenseGradientNode(SparseNode):
     def compute_input_grads(self, grads):
         dense = [dense_of(x).detach() for x in self.given]
         sources = self.sources
-        before = begin_scope()
+        before = begin_record_scope()
         flags = set_state(get_state() | 1)
         try:
             for x, source in zip(dense, sources):

@@ -30,7 +30,7 @@ class CsrIndices:  # a csr matrix's indices as inputs of operators
         self.indptr = from_numpy(indptr.astype(dtype), zero_copy=True)
         self._transposed = self._compact = None
 
-    def compact_columns(self, matrix):
+    def drop_empty_columns(self, matrix):
         """The columns that occur in `matrix`, which has these indices, and the CsrIndices of the
         matrix of these columns alone."""
         if self._compact is None:
@@ -55,14 +55,14 @@ def csr_indices_of(matrix):
     return matrix._transposed
 
 
-def multiply_values(values, csr, rhs, transpose):
+def multiply_csr(values, csr, rhs, transpose):
     """The csr matrix with these values, or its transpose, times the dense matrix `rhs`."""
     n = csr.columns if transpose else csr.rows
     if not values.size or not n or not rhs.size:
         return convert.zero_values(rhs, (n, rhs.shape[1]))
     if is_on_gpu(values):
         on_host = warn_and_copy_to_host("dot of a csr matrix", [values, rhs])
-        return multiply_values(on_host[0], csr, on_host[1], transpose).as_in_context(values.context)
+        return multiply_csr(on_host[0], csr, on_host[1], transpose).as_in_context(values.context)
     if not transpose:
         return invoke(CSR_DOT, (values, csr.indices, csr.indptr, rhs), {"rows": csr.rows})
     if csr.rows <= MAX_SUMMED_ROWS and rhs.shape[1] <= MAX_SUMMED_COLUMNS:
@@ -80,23 +80,23 @@ def _as_matrix(rhs):
 
 def csr_dot_dense(matrix, rhs, transpose=False):
     """The dense product of a csr matrix, or its transpose, and a dense array."""
-    out = multiply_values(matrix._values_array, csr_indices_of(matrix), _as_matrix(rhs), transpose)
+    out = multiply_csr(matrix._values_array, csr_indices_of(matrix), _as_matrix(rhs), transpose)
     return out if rhs.ndim == 2 else out.reshape((out.shape[0], *rhs.shape[1:]))
 
 
 def csr_t_dot_dense(matrix, rhs):
     """A transposed csr matrix times a dense one, with a row for each column that has elements."""
-    rows, csr = csr_indices_of(matrix).compact_columns(matrix)
+    rows, csr = csr_indices_of(matrix).drop_empty_columns(matrix)
     shape = (matrix.shape[1], *rhs.shape[1:])
     if not len(rows):
         return convert.sparse_zeros("row_sparse", shape, rhs)
-    values = multiply_values(matrix._values_array, csr, _as_matrix(rhs), True)
+    values = multiply_csr(matrix._values_array, csr, _as_matrix(rhs), True)
     if rhs.ndim != 2:
         values = values.reshape((len(rows), *rhs.shape[1:]))
     return arrays.make_sparse("row_sparse", shape, values, rows)
 
 
-def csr_dot_rows(matrix, rhs, transpose):
+def csr_dot_row_sparse(matrix, rhs, transpose):
     """The product of csr and row_sparse: dense, or row_sparse if the matrix is transposed."""
     if transpose:
         return csr_t_dot_dense(convert.rows_at_indices(matrix, rhs._indices), rhs._values_array)

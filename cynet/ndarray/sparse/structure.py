@@ -10,7 +10,7 @@ product = math.prod  # of a shape: how many elements it has
 MAX_ELEMENTS = 1 << 62  # int64 must index all elements
 
 
-def row_of_elements(indptr):
+def row_of_each_element(indptr):
     """The row of each element of a csr matrix."""
     return np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
 
@@ -21,16 +21,16 @@ def row_major_indices(indices, indptr, columns):
         raise ArgumentError(
             f"a csr matrix of {len(indptr) - 1} x {columns} has too many cells for this operator"
         )
-    return row_of_elements(indptr) * columns + indices
+    return row_of_each_element(indptr) * columns + indices
 
 
 def csr_from_row_major(numbers, shape):
     """Indices and indptr of a matrix with elements at these row-major positions."""
     rows, indices = np.divmod(numbers, max(shape[1], 1))
-    return indices, indptr_of(rows, shape[0])
+    return indices, indptr_from_rows(rows, shape[0])
 
 
-def indptr_of(rows, n):
+def indptr_from_rows(rows, n):
     """Return the index at which each of `n` rows begins, from the ascending rows of elements."""
     return np.searchsorted(rows, np.arange(n + 1, dtype=np.int64)).astype(np.int64)
 
@@ -96,7 +96,7 @@ def sorted_csr(indices, indptr, shape, nnz):
     """
     _check_csr_lengths(indices, indptr, shape, nnz)
     _check_index_bounds(indices, indptr, shape)
-    rows = row_of_elements(indptr)
+    rows = row_of_each_element(indptr)
     same = np.diff(rows) == 0
     if not (np.diff(indices)[same] <= 0).any():
         return indices, None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..graph import Graph, OpNode
 
 
-def _step_size(g: Graph, c: OpNode, dtype: str, low: str, high: str) -> np.float32:
+def _quantization_step(g: Graph, c: OpNode, dtype: str, low: str, high: str) -> np.float32:
     """Return the quantization step of the range of `low` and `high`, which are constants."""
     if low not in g.constants or high not in g.constants:
         c.refuse("its range is found in each run; calibrate the network (calib_mode 'naive')")
@@ -40,7 +40,7 @@ def _dequantize_input(g: Graph, c: OpNode, first: int, ends: Iterable[int]) -> s
     dtype = c.dtypes[first]
     if dtype == "float32":
         return c.inputs[first]
-    step = _step_size(g, c, dtype, *(c.inputs[i] for i in ends))
+    step = _quantization_step(g, c, dtype, *(c.inputs[i] for i in ends))
     # without a zero point onnxruntime takes the integers for uint8
     zero = g.constant(np.zeros((), dtype))
     return g.emit("DequantizeLinear", [c.inputs[first], g.constant(step), zero])
@@ -105,7 +105,7 @@ def pooling(g: Graph, c: OpNode) -> list[str]:
     given, dtype = copy.copy(c), c.dtypes[0]
     given.inputs = [_dequantize_input(g, c, 0, (1, 2))]
     given.dtypes = ["float32"]
-    step, zero = _step_size(g, c, dtype, *c.inputs[1:3]), np.zeros((), dtype)
+    step, zero = _quantization_step(g, c, dtype, *c.inputs[1:3]), np.zeros((), dtype)
     made = write_pooling(g, given)
     made = g.emit("QuantizeLinear", [made, g.constant(step), g.constant(zero)])
     return [made, *c.inputs[1:3]]

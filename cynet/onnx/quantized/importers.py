@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..importers import Node, Reader
 
 
-def _align_to_axis(node: Node, value: Symbol, i: int) -> Symbol:
+def _reshape_scale_to_axis(node: Node, value: Symbol, i: int) -> Symbol:
     """Reshape a scale or zero point, one number or a vector along an axis, to the data's rank."""
     rank, n = node.rank(0), node.rank(i)
     if n == 0 or node.shape(i) == (1,):
@@ -52,9 +52,9 @@ def dequantize(reader: Reader, node: Node) -> Symbol:
         data = sym.Cast(node.symbol(0), dtype=dtype)
         if node.has_input(2):
             data = sym.broadcast_sub(
-                data, _align_to_axis(node, sym.Cast(node.symbol(2), dtype=dtype), 2)
+                data, _reshape_scale_to_axis(node, sym.Cast(node.symbol(2), dtype=dtype), 2)
             )
-        made = sym.broadcast_mul(data, _align_to_axis(node, node.symbol(1), 1))
+        made = sym.broadcast_mul(data, _reshape_scale_to_axis(node, node.symbol(1), 1))
     values, step = node.value(0), node.value(1)
     zero = node.value(2) if node.has_input(2) else np.zeros(1, found)
     if values is not None and step is not None and zero is not None and values.ndim:
@@ -77,9 +77,9 @@ def _dequantized_int32(reader: Reader, node: Node) -> Symbol:
         return reader.symbol(node.outputs[0])
     data = node.symbol(0)
     if node.has_input(2):
-        data = sym.broadcast_sub(data, _align_to_axis(node, node.symbol(2), 2))
+        data = sym.broadcast_sub(data, _reshape_scale_to_axis(node, node.symbol(2), 2))
     data = sym.Cast(data, dtype="float32")
-    return sym.broadcast_mul(data, _align_to_axis(node, node.symbol(1), 1))
+    return sym.broadcast_mul(data, _reshape_scale_to_axis(node, node.symbol(1), 1))
 
 
 @imports("QuantizeLinear")
@@ -95,10 +95,10 @@ def quantize(reader: Reader, node: Node) -> Symbol:
     if one is not None:
         data = node.symbol(0)
         return sym._internal._quantize_linear(data, out_type=dtype, **one)
-    made = sym.broadcast_div(node.symbol(0), _align_to_axis(node, node.symbol(1), 1))
+    made = sym.broadcast_div(node.symbol(0), _reshape_scale_to_axis(node, node.symbol(1), 1))
     made = round_half_to_even(made)
     if node.has_input(2):
         zero = sym.Cast(node.symbol(2), dtype=found)
-        made = sym.broadcast_add(made, _align_to_axis(node, zero, 2))
+        made = sym.broadcast_add(made, _reshape_scale_to_axis(node, zero, 2))
     low, high = BYTE_LIMITS[dtype]
     return sym.Cast(sym.clip(made, a_min=low, a_max=high), dtype=dtype)

@@ -55,7 +55,7 @@ class Encoding(NamedTuple):  # floats as integers: q means (q - zero) * scale
         maximum = self.scale * FINE_STEPS[self.dtype]
         return 0.0 if self.dtype == "uint8" else -maximum, maximum
 
-    def end_nodes(self, name: str) -> list[Entry]:
+    def range_ends(self, name: str) -> list[Entry]:
         """Make nodes for both ends of the range; return their entries."""
         pairs = zip(("min", "max"), self.range())
         return [
@@ -122,7 +122,7 @@ class _QuantizeLifter:  # pass that moves QuantizeLinear forward
         for node in self.nodes:
             inputs = [self._new_entry(each) for each in node.inputs]
             if _is_operator(node, QUANTIZE):
-                self.new[id(node)] = self._quantized_input(node.inputs[0], node, node, node.name)
+                self.new[id(node)] = self._quantize_input(node.inputs[0], node, node, node.name)
             elif node.op is None:
                 self.new[id(node)] = node, 0
             else:
@@ -133,7 +133,7 @@ class _QuantizeLifter:  # pass that moves QuantizeLinear forward
         node, index = self.new[id(old[0])]
         return node, index or old[1]
 
-    def _quantized_input(self, old: Entry, quantize: Node, reader: Node, name: str) -> Entry:
+    def _quantize_input(self, old: Entry, quantize: Node, reader: Node, name: str) -> Entry:
         """Quantize entry `old`, an input of `reader`, by a copy of node `quantize` named `name`."""
         node = old[0]
         if _is_operator(node, DEQUANTIZE) and self._is_inverse(node, quantize):
@@ -145,14 +145,14 @@ class _QuantizeLifter:  # pass that moves QuantizeLinear forward
         ):
             return self._copy_with_name(quantize, name, [self._new_entry(old)]), 0
         parts = [
-            self._quantized_input(each, quantize, node, f"{name}_{i}_quantize")
+            self._quantize_input(each, quantize, node, f"{name}_{i}_quantize")
             for i, each in enumerate(node.inputs)
         ]
         if pools:
             encoding = _output_encoding(quantize)
             prop = int8_class(node.op.prop)
-            params = prop.int8_form.copied_params(node)
-            made = make_node(prop, name, parts + encoding.end_nodes(name), **params)
+            params = prop.int8_form.params_to_copy(node)
+            made = make_node(prop, name, parts + encoding.range_ends(name), **params)
             self.pooled[id(made)] = encoding
         elif pads:
             value = _output_encoding(quantize).quantize(node.prop.constant_value)
@@ -263,7 +263,7 @@ class _Int8Joiner:  # pass that forms int8 layers
         if node.op is None:
             return node
         if id(node) in self.uint8_ids and id(node) in self.pooled:
-            inputs[1:] = self.pooled[id(node)].to_uint8().end_nodes(node.name)
+            inputs[1:] = self.pooled[id(node)].to_uint8().range_ends(node.name)
         if id(node) in self.uint8_ids and _is_operator(node, "Pad"):
             params = node.prop.params()
             params["constant_value"] += 128
@@ -335,7 +335,7 @@ class _Int8Joiner:  # pass that forms int8 layers
         sums = weight.reshape(len(weight), -1).sum(1, dtype="int64")
         bias = bias - source.scale * source.zero * step.astype("float64") * sums
         prop = int8_class(node.op.prop)
-        params = prop.int8_form.copied_params(node)
+        params = prop.int8_form.params_to_copy(node)
         data, pad = self._new_entry(node.inputs[0][0].inputs[0]), self._data_padding(node)
         if source.zero and pad:
             width = (0, 0, 0, 0, *(n for n in pad for _ in range(2)))
@@ -346,11 +346,11 @@ class _Int8Joiner:  # pass that forms int8 layers
         if layer.residual is not None:
             other = self._encoding_of(layer.residual)
             if other is None:
-                residual = [self._new_entry(layer.residual), *source.end_nodes(f"{name}_residual")]
+                residual = [self._new_entry(layer.residual), *source.range_ends(f"{name}_residual")]
             else:
                 bias = bias - other.scale * other.zero
                 integers = self._new_entry(layer.residual[0].inputs[0])
-                residual = [integers, *other.end_nodes(f"{name}_residual")]
+                residual = [integers, *other.range_ends(f"{name}_residual")]
             params["with_residual"] = True
         shift = 0.0
         if encoding is not None:
@@ -368,5 +368,5 @@ class _Int8Joiner:  # pass that forms int8 layers
                 (f"{node.name}_offset", (bias + shift).astype("float32")),
             )
         ]
-        inputs = [data, *variables, *source.end_nodes(name), *residual]
+        inputs = [data, *variables, *source.range_ends(name), *residual]
         return make_node(prop, name, inputs, **params)

@@ -22,7 +22,7 @@ MAX_EXACT_INTS = {  # dtype -> integer up to which it has all
     "int64": (1 << 63) - 1,
     "bool": 1,
 }
-WIDENED_DTYPES = dict.fromkeys(("float16", "bfloat16", "uint8", "int8", "bool"), "float32")
+WIDER_DTYPES = dict.fromkeys(("float16", "bfloat16", "uint8", "int8", "bool"), "float32")
 FLOATS = ("float32", "float64", "float16", "bfloat16")  # dtypes that round large indices
 
 
@@ -74,4 +74,4 @@ def infer_loss_dtypes(in_types: list[Any], out_types: list[Any]) -> tuple[list[A
         return [None, in_types[1]], [None], []
     if out_types[0] not in (None, kind):
         raise ArgumentError(f"types of inputs {in_types} and outputs {out_types} must be alike")
-    return [kind, in_types[1] or WIDENED_DTYPES.get(kind, kind)], [kind], []
+    return [kind, in_types[1] or WIDER_DTYPES.get(kind, kind)], [kind], []

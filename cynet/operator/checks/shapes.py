@@ -124,7 +124,7 @@ def declared_shape(shape: Iterable[int] | None) -> tuple[int, ...] | None:
     return tuple([max(n, 0) for n in shape]) or None
 
 
-def shape_text(shape: tuple[int, ...] | None) -> tuple[int, ...] | None:
+def message_shape(shape: tuple[int, ...] | None) -> tuple[int, ...] | None:
     """Convert an inferred shape for messages: the inverse of `declared_shape`."""
     if is_np_shape():
         return shape if shape is None else tuple([0 if n is EMPTY else n or -1 for n in shape])

@@ -7,7 +7,7 @@ from ..second_order import Flat, Formula, Linear
 from ..storage_types import elementwise_rule
 
 
-class PolynomialHooks(GraphHooks):
+class PolynomialHooks(GraphHooks):  # of operators that memory traffic limits
     def is_memory_bound(self, prop, in_shapes):
         return True
 

@@ -15,15 +15,15 @@ class CondProperty(ControlFlowProperty, operator="_cond"):
 
     n_subgraphs = 3
 
-    def variable_inputs(self):
+    def inputs_of_variables(self):
         return [list(self.cond_input_locs), list(self.then_input_locs), list(self.else_input_locs)]
 
     def output_counts(self):
         return [1, self.num_outputs, self.num_outputs]
 
-    def _infer_branches(self, what, merge, ins, outs):
+    def _infer_branches(self, what, merge, ins, outs):  # what: infer_shapes or infer_types
         given, outs, predicate = list(ins), list(outs), None
-        for number, (inputs, graph) in enumerate(zip(self.variable_inputs(), self.subgraphs)):
+        for number, (inputs, graph) in enumerate(zip(self.inputs_of_variables(), self.subgraphs)):
             heads = outs if number else [None]
             found, heads = getattr(graph, what)([given[i] for i in inputs], heads)
             for i, value in zip(inputs, found):

@@ -24,7 +24,7 @@ class ForeachProperty(ControlFlowProperty, operator="_foreach"):
     condition = None  # index of the subgraph with the loop's condition, or None
     body = 0
 
-    def variable_inputs(self):
+    def inputs_of_variables(self):
         locs = (*self.in_data_locs, *self.in_state_locs, *self.remain_locs)
         if sorted(locs) != list(range(len(locs))):
             return [[None] * len(self.subgraphs[0].variables)]
@@ -92,7 +92,7 @@ class ForeachProperty(ControlFlowProperty, operator="_foreach"):
 
     def _infer_body(self, what, given, heads):
         """Infer shapes or dtypes through the body, given those of its inputs and outputs."""
-        inputs, body = self.variable_inputs()[0], self.subgraphs[0]
+        inputs, body = self.inputs_of_variables()[0], self.subgraphs[0]
         found, heads = getattr(body, what)([given[i] for i in inputs], heads)
         for i, value in zip(inputs, found):
             given[i] = value

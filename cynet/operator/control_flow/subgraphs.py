@@ -29,7 +29,7 @@ class ControlFlowProperty(OperatorProperty):  # base of operators that run graph
         count = self.params().get("num_outputs", 1)
         return ["output"] if count == 1 else [f"output{i}" for i in range(count)]
 
-    def variable_inputs(self):
+    def inputs_of_variables(self):
         """For each subgraph: the input that each of its variables reads."""
         raise UndefinedError(f"{self._operator_label()}: not defined")
 
@@ -52,7 +52,7 @@ class ControlFlowProperty(OperatorProperty):  # base of operators that run graph
         self.subgraphs = tuple(subgraphs)
         count = self.num_args - self.n_subgraphs
         for number, (inputs, heads, graph) in enumerate(
-            zip(self.variable_inputs(), self.output_counts(), subgraphs)
+            zip(self.inputs_of_variables(), self.output_counts(), subgraphs)
         ):
             names = [node.name for node in graph.variables]
             if len(inputs) != len(names) or not all(
@@ -76,10 +76,10 @@ class ControlFlowProperty(OperatorProperty):  # base of operators that run graph
 
     def mutable_inputs(self):
         """The set of inputs that a body takes for auxiliary states."""
-        pairs = zip(self.variable_inputs(), self.subgraphs)
+        pairs = zip(self.inputs_of_variables(), self.subgraphs)
         return {inputs[p] for inputs, graph in pairs for p in graph.states}
 
-    def _refuse_call(self):
+    def _refuse_call_by_name(self):
         raise ArgumentError(
             f"{self._operator_label()} holds graphs, so it is made by mx.sym.contrib."
             f"{self.op_name.lstrip('_')}, not called by name"
@@ -87,12 +87,12 @@ class ControlFlowProperty(OperatorProperty):  # base of operators that run graph
 
     def infer_shape(self, in_shapes, out_shapes):
         if not self.subgraphs:
-            self._refuse_call()
+            self._refuse_call_by_name()
         return self._repeat_inference(self.infer_shapes_once, merge_shapes, in_shapes, out_shapes)
 
     def infer_type(self, in_types, out_types):
         if not self.subgraphs:
-            self._refuse_call()
+            self._refuse_call_by_name()
         return self._repeat_inference(self.infer_types_once, merge_types, in_types, out_types)
 
     def infer_shapes_once(self, ins, outs):

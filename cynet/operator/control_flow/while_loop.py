@@ -23,7 +23,7 @@ class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
     n_subgraphs = 2
     condition, body = 0, 1
 
-    def variable_inputs(self):
+    def inputs_of_variables(self):
         return [list(self.cond_input_locs), list(self.func_input_locs)]
 
     def output_counts(self):
@@ -66,7 +66,7 @@ class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
                 )
         return super().set_subgraphs(subgraphs)
 
-    def _infer_loop(self, what, merge, ins, states, outs):
+    def _infer_loop(self, what, merge, ins, states, outs):  # what: infer_shapes or infer_types
         given, n_out = list(ins), self.num_out_data
         for k, i in enumerate(self.state_inputs()):
             given[i] = merge(ins[i], states[k])

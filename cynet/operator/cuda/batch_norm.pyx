@@ -20,7 +20,7 @@ from .launch_steps import ADD, AUX, IN, IN_GRAD, OUT, OUT_GRAD, launch_each, lau
 from .kernel_args import C_TYPES, SIZEOF
 
 
-cdef class BatchNormForm(DeviceOperator):
+cdef class BatchNormForm(DeviceOperator):  # BatchNorm by cuDNN
     """BatchNorm of data (outer, C, inner); gamma, beta, means and inverse deviations (C,).
 
     Its launches are those of given statistics, the moving average and gamma's gradient of zero.
@@ -58,7 +58,7 @@ cdef class BatchNormForm(DeviceOperator):
         return self.run(1, ctx, in_data, out_data, out_grad, in_grad, aux_states, req)
 
 
-cdef size_t _align_256(size_t nbytes) noexcept nogil:
+cdef size_t _align_256(size_t nbytes) noexcept nogil:  # rounds up to a multiple of 256
     return (nbytes + 255) // 256 * 256
 
 
@@ -88,7 +88,7 @@ cdef int _forward(BatchNormForm self, OpContext* ctx, const TBlob* in_data, cons
         in_data[2].data, targets[0], req[0] == kAddTo, targets[1], targets[2])
     for i in range(1, 3):
         if req[i] == kAddTo:
-            self.layer.copy(&ctx.run_ctx, targets[i], out_data[i].data, False, True)
+            self.layer.copy_data(&ctx.run_ctx, targets[i], out_data[i].data, False, True)
     return 0
 
 
@@ -120,11 +120,11 @@ cdef int _backward(BatchNormForm self, OpContext* ctx, const TBlob* out_grad, co
         data_grad, add and not aside, gamma_grad, beta_grad, direct and req[1] == kAddTo)
     if not direct:
         if gamma:
-            self.layer.copy(&ctx.run_ctx, gamma_grad, in_grad[1].data, False, req[1] == kAddTo)
+            self.layer.copy_data(&ctx.run_ctx, gamma_grad, in_grad[1].data, False, req[1] == kAddTo)
         if beta:
-            self.layer.copy(&ctx.run_ctx, beta_grad, in_grad[2].data, False, req[2] == kAddTo)
+            self.layer.copy_data(&ctx.run_ctx, beta_grad, in_grad[2].data, False, req[2] == kAddTo)
     if aside and req[0] != kNullOp:
-        self.layer.copy(&ctx.run_ctx, data_grad, in_grad[0].data, True, False)
+        self.layer.copy_data(&ctx.run_ctx, data_grad, in_grad[0].data, True, False)
     return 0
 
 

@@ -30,7 +30,7 @@ cdef enum:
     LAYER_WORKSPACE = 1  # index of temporary memory: the layer's workspace
 
 
-cdef class ConvolutionForm(Operator):
+cdef class ConvolutionForm(Operator):  # Convolution or Deconvolution by cuDNN
     """A convolution, or with `transposed` a deconvolution: data and output are exchanged.
 
     `fit` copies the data of a transposed one into memory with zeros behind them, and its gradient
@@ -80,11 +80,11 @@ cdef class ConvolutionForm(Operator):
             return _run(self, ctx, kToData, weight, g, req[0], in_grad[0].data)
         if self.fit is None:
             return _run(self, ctx, kForward, g, weight, req[0], in_grad[0].data)
-        _run(self, ctx, kForward, g, weight, kWriteTo, _padded_copy(self, ctx))
+        _run(self, ctx, kForward, g, weight, kWriteTo, _padded_copy_memory(self, ctx))
         return self.fit.run(1, ctx, in_data, out_data, out_grad, in_grad, aux_states, req)
 
 
-cdef void* _padded_copy(ConvolutionForm self, OpContext* ctx) except NULL nogil:
+cdef void* _padded_copy_memory(ConvolutionForm self, OpContext* ctx) except NULL nogil:
     return self.space(ctx.run_ctx.dev_id, PADDED_DATA, self.fitted_bytes, ctx.run_ctx.stream)
 
 
@@ -94,7 +94,7 @@ cdef const void* _fitted(ConvolutionForm self, OpContext* ctx,
     if self.fit is None:
         return in_data[0].data
     self.fit.run(0, ctx, in_data, NULL, NULL, NULL, NULL, NULL)
-    return _padded_copy(self, ctx)
+    return _padded_copy_memory(self, ctx)
 
 
 cdef int _run(ConvolutionForm self, OpContext* ctx, int direction, const void* a, const void* b,
@@ -107,7 +107,7 @@ cdef int _run(ConvolutionForm self, OpContext* ctx, int direction, const void* a
     return self.layer.run(&ctx.run_ctx, direction, a, b, out, req == kAddTo, space)
 
 
-def _make_layer(prop, dtype, data, weight, out, stride, dilate, pad, transposed):
+def _new_cudnn_layer(prop, dtype, data, weight, out, stride, dilate, pad, transposed):
     tune = prop.cudnn_tune or _TUNE_MODES[int(config.get("CYNET_CUDNN_AUTOTUNE"))]
     limit = _UNLIMITED_BYTES if tune == "fastest" else prop.workspace << 20
     return Convolution(dtype, data, weight, out, stride, dilate, pad, prop.num_group, limit,
@@ -133,8 +133,8 @@ def convolution(prop, in_shapes, in_types, device):
     require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
     (out,) = prop.output_shapes(in_shapes)
     open_cudnn()
-    layer = _make_layer(prop, in_types[0], in_shapes[0], in_shapes[1], out, *prop.window,
-                        False)
+    layer = _new_cudnn_layer(prop, in_types[0], in_shapes[0], in_shapes[1], out, *prop.window,
+                             False)
     return ConvolutionForm(layer, False, _bias_grad_kernel(prop, in_types[0], out, device), device)
 
 
@@ -151,7 +151,7 @@ def deconvolution(prop, in_shapes, in_types, device):
     windows = zip(out[2:], prop.kernel, stride, dilate, pad)
     whole = (*data[:2], *((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in windows))
     open_cudnn()
-    layer = _make_layer(prop, in_types[0], out, in_shapes[1], whole, stride, dilate, pad, True)
+    layer = _new_cudnn_layer(prop, in_types[0], out, in_shapes[1], whole, stride, dilate, pad, True)
     bias = _bias_grad_kernel(prop, in_types[0], out, device)
     if whole == data:
         return ConvolutionForm(layer, True, bias, device)

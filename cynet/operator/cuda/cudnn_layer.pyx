@@ -6,7 +6,7 @@ from .._base cimport OpContext
 from .launch cimport DeviceOperator
 
 
-cdef class CudnnForm(DeviceOperator):
+cdef class CudnnForm(DeviceOperator):  # a cuDNN layer of one input as an operator
     """An operator whose first output, and first input's gradient, are a cuDNN layer's.
 
     device: Device

@@ -9,7 +9,7 @@ from ..tensor.broadcast import BroadcastProperty, broadcast_shapes
 from ..tensor.polygamma import PolygammaProperty
 from ..tensor.unary import UnaryProperty
 from .kernel_args import C_TYPES, axes_of, broadcast_strides, space_of
-from .launch_program import Steps, choose_instance, constant, convert, fold, launch_form, operator
+from .launch_program import Steps, choose_kernel, constant, convert, fold, launch_form, operator
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, TARGET, launch_each
 from .registry import register_form
 
@@ -17,14 +17,14 @@ from .registry import register_form
 @launch_form(UnaryProperty)
 def unary_form(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
-    name, kind = choose_instance("unary", prop.functor, dtype)
-    x = forward.read_as(IN[0], dtype, n, kind)
-    forward.write_as(OUT[0], dtype, n, kind, _launch_elementwise(n, name, x))
-    name, kind = choose_instance("unary_grad", prop.gradient or "zero", dtype)
+    name, kind = choose_kernel("unary", prop.functor, dtype)
+    x = forward.to_ctype(IN[0], dtype, n, kind)
+    forward.add_launch(OUT[0], dtype, n, kind, _launch_elementwise(n, name, x))
+    name, kind = choose_kernel("unary_grad", prop.gradient or "zero", dtype)
     known = {"x": IN[0], "y": OUT[0], "": OUT_GRAD[0]}[prop.reads]
-    g = backward.read_as(OUT_GRAD[0], dtype, n, kind)
-    k = backward.read_as(known, dtype, n, kind) if prop.reads else g
-    backward.write_as(IN_GRAD[0], dtype, n, kind, _launch_elementwise(n, name, g, k))
+    g = backward.to_ctype(OUT_GRAD[0], dtype, n, kind)
+    k = backward.to_ctype(known, dtype, n, kind) if prop.reads else g
+    backward.add_launch(IN_GRAD[0], dtype, n, kind, _launch_elementwise(n, name, g, k))
 
 
 def _gradient_functors(prop):
@@ -36,17 +36,17 @@ def _gradient_functors(prop):
 @launch_form(BinaryProperty)
 def binary_form(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
-    name, kind = choose_instance("binary", prop.functor, dtype)
-    a, b = (forward.read_as(IN[i], dtype, n, kind) for i in range(2))
-    forward.write_as(OUT[0], dtype, n, kind, _launch_elementwise(n, name, a, True, b, True))
+    name, kind = choose_kernel("binary", prop.functor, dtype)
+    a, b = (forward.to_ctype(IN[i], dtype, n, kind) for i in range(2))
+    forward.add_launch(OUT[0], dtype, n, kind, _launch_elementwise(n, name, a, True, b, True))
     *functors, reads = _gradient_functors(prop)
     for side, functor in enumerate(functors):
-        name, kind = choose_instance("binary_grad", functor, dtype)
-        g = backward.read_as(OUT_GRAD[0], dtype, n, kind, to=(side, 1))
-        known = [backward.read_as(IN[i], dtype, n, kind, to=(side, 1)) for i in range(2)]
+        name, kind = choose_kernel("binary_grad", functor, dtype)
+        g = backward.to_ctype(OUT_GRAD[0], dtype, n, kind, to=(side, 1))
+        known = [backward.to_ctype(IN[i], dtype, n, kind, to=(side, 1)) for i in range(2)]
         a, b = known if reads else (g, g)
         launch = _launch_elementwise(n, name, g, a, True, b, True)
-        backward.write_as(IN_GRAD[side], dtype, n, kind, launch)
+        backward.add_launch(IN_GRAD[side], dtype, n, kind, launch)
 
 
 def _add_scalar_launch(steps, device, loop, dtype, arrays, target):
@@ -54,9 +54,9 @@ def _add_scalar_launch(steps, device, loop, dtype, arrays, target):
     n = arrays["n"]
     loop = fold_out_of_range_scalar(loop, dtype)  # the loops on the CPU do the same
     wide = loop_dtype(loop, dtype)
-    instance, kind = choose_instance(loop.family, loop.functor, wide)
+    instance, kind = choose_kernel(loop.family, loop.functor, wide)
     reads = {
-        name: steps.read_as(arrays[name], dtype, n, kind)
+        name: steps.to_ctype(arrays[name], dtype, n, kind)
         for name in dict.fromkeys(loop.reads)
         if not isinstance(name, float)
     }
@@ -67,7 +67,7 @@ def _add_scalar_launch(steps, device, loop, dtype, arrays, target):
         if loop.family == "binary" or (loop.family == "binary_grad" and i):
             operands.append(not number)
     launch = _launch_elementwise(n, instance, *operands)
-    steps.write_as(target, dtype, n, kind, launch, adds_cast=wide != dtype)
+    steps.add_launch(target, dtype, n, kind, launch, adds_cast=wide != dtype)
 
 
 def _launch_elementwise(n, name, *operands):
@@ -95,7 +95,7 @@ def _make_scalar_form(device, functor, gradient, number, shape, dtype, reverse=F
 def binary_scalar(prop, shapes, types, device):
     lhs, rhs, _ = _gradient_functors(prop)
     gradient = rhs if prop.reverse else lhs
-    known = prop.scalar, shapes[0], types[0], prop.reverse, prop.reads_array()
+    known = prop.scalar, shapes[0], types[0], prop.reverse, prop.grad_reads_array()
     return _make_scalar_form(device, prop.functor, gradient, *known)
 
 
@@ -108,18 +108,18 @@ def polygamma(prop, shapes, types, device):
 def broadcast_form(prop, shapes, types, forward, backward):
     dtype, out = types[0], broadcast_shapes(*shapes)
     n = prod(out)
-    name, kind = choose_instance("broadcast", prop.functor, dtype, "broadcast")
+    name, kind = choose_kernel("broadcast", prop.functor, dtype, "broadcast")
     steps = [broadcast_strides(s, out) for s in shapes]
-    a, b = (forward.read_as(IN[i], dtype, prod(shapes[i]), kind) for i in range(2))
+    a, b = (forward.to_ctype(IN[i], dtype, prod(shapes[i]), kind) for i in range(2))
     launch = launch_each(n, "broadcast", name, a, b, TARGET, space_of(out, *steps), ADD)
-    forward.write_as(OUT[0], dtype, n, kind, launch)
+    forward.add_launch(OUT[0], dtype, n, kind, launch)
     *functors, reads = _gradient_functors(prop)
     for side, functor in enumerate(functors):
         to, shape = (side, 1), shapes[side]
-        name, kind = choose_instance("broadcast_grad", functor, dtype, "broadcast")
-        g = backward.read_as(OUT_GRAD[0], dtype, n, kind, to=to)
+        name, kind = choose_kernel("broadcast_grad", functor, dtype, "broadcast")
+        g = backward.to_ctype(OUT_GRAD[0], dtype, n, kind, to=to)
         if reads:
-            a, b = (backward.read_as(IN[i], dtype, prod(shapes[i]), kind, to=to) for i in range(2))
+            a, b = (backward.to_ctype(IN[i], dtype, prod(shapes[i]), kind, to=to) for i in range(2))
             walk = space_of(out, *steps)
         else:
             a = b = g
@@ -130,7 +130,7 @@ def broadcast_form(prop, shapes, types, forward, backward):
         ]
         if not summed:
             launch = launch_each(n, "broadcast", name, g, a, b, TARGET, walk, ADD)
-            backward.write_as(IN_GRAD[side], dtype, n, kind, launch)
+            backward.add_launch(IN_GRAD[side], dtype, n, kind, launch)
             continue
         terms = backward.reserve(n, kind)
         backward += launch_each(n, "broadcast", name, g, a, b, terms, walk, False, to=to)

@@ -8,7 +8,7 @@ from ...cuda.device import device
 from ..tensor.strided_moves import whole_view
 from .launch_program import Steps, operator, zeros
 from .launch_steps import IN_GRAD, OUT
-from .strided_moves import fill_view
+from .strided_moves import fill_view_launch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def empty_output_form(
     forward, backward = Steps(), Steps()
     for i, shape in enumerate(out_shapes):
         if fill is not None and 0 not in shape:
-            forward += fill_view(on, fill, dtype, OUT[i], whole_view(shape))
+            forward += fill_view_launch(on, fill, dtype, OUT[i], whole_view(shape))
     for i, (shape, kind) in enumerate(zip(in_shapes, in_types)):
         if 0 not in shape:
             backward += zeros(shape, kind, IN_GRAD[i])

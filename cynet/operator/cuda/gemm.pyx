@@ -67,7 +67,7 @@ cdef class ProductForm(Operator):  # batched matrix products on a GPU
                        in_grad[1].data)
 
 
-cdef class FullyConnectedForm(Operator):
+cdef class FullyConnectedForm(Operator):  # FullyConnected by cuBLAS
     """data (N, K), weight (M, K), bias (M,), out (N, M): the bias and its gradient are products
     with a vector of N ones."""
 

@@ -50,7 +50,7 @@ def normalize_indices(steps, index, count, n, mode, refusal, low=0, **options):
         steps += Check(wrong, refusal, **options)
 
 
-def _mode_number(mode):
+def _mode_number(mode):  # of MODES in the kernel
     return INT((*MODES, "end").index(mode))
 
 

@@ -92,7 +92,7 @@ cdef class DeviceOperator(Operator):  # runs a list of launches on a GPU
             spaces[i] = self.space(ctx.run_ctx.dev_id, i, program.spaces[i], stream)
         for i in range(program.n_steps):
             step = &program.steps[i]
-            if not _is_needed(step, ctx, req):
+            if not _is_step_needed(step, ctx, req):
                 continue
             if step.dtype >= 0 and out_data[0].dtype != step.dtype:
                 continue
@@ -149,7 +149,7 @@ cdef unsigned block_count(int64_t n) noexcept nogil:
     return <unsigned>min(max(blocks, <int64_t>1), <int64_t>MAX_BLOCKS)
 
 
-cdef bint _is_needed(const Step* step, OpContext* ctx, const int* req) noexcept nogil:
+cdef bint _is_step_needed(const Step* step, OpContext* ctx, const int* req) noexcept nogil:
     cdef int i
     cdef bint any = step.n_targets == 0
     for i in range(step.first, step.first + step.n_targets):
@@ -189,7 +189,7 @@ cdef int _fill_program(DeviceOperator op, Program* program, steps, spaces, writt
         raise MemoryError()
     for i, each in enumerate(steps):
         step = &program.steps[i]
-        step.first, step.n_targets = each.target_range(written)
+        step.first, step.n_targets = each.served_range(written)
         step.dtype = -1
         for word in each.when:
             step.when |= _FLAGS[word]

@@ -14,18 +14,18 @@ from .registry import register_form
 FLOAT_DTYPES = ("float32", "float64", "float16", "bfloat16")  # all floating dtypes
 
 
-def has_instance(source, name, _sets={}):  # noqa: B006 - a cache
+def has_kernel_instance(source, name, _sets={}):  # noqa: B006 - a cache
     """Return whether ``cuda/kernels/SOURCE.cu`` has that instance."""
     if source not in _sets:
         _sets[source] = frozenset(kernel_instances(source))
     return name in _sets[source]
 
 
-def choose_instance(template, functor, dtype, source="elementwise"):
+def choose_kernel(template, functor, dtype, source="elementwise"):
     """Return (instance, its C type): the array's type, or double if integers have no instance."""
     for kind in (C_TYPES[dtype], "double"):
         name = f"{template}<cynet::functor::{functor}, {kind}>"
-        if has_instance(source, name):
+        if has_kernel_instance(source, name):
             return name, kind
     return None, None
 
@@ -49,7 +49,7 @@ class Steps:  # launches of forward or backward, and their workspaces
         """Reserve temporary memory for n elements of a C type."""
         return self.reserve_bytes(n * SIZEOF[kind])
 
-    def read_as(self, array, dtype, n, kind, **options):
+    def to_ctype(self, array, dtype, n, kind, **options):
         """Return n elements of `dtype` in the C type `kind`: `array` itself, or a cast copy."""
         own = C_TYPES[dtype]
         if own == kind:
@@ -58,7 +58,7 @@ class Steps:  # launches of forward or backward, and their workspaces
         self += convert(n, own, kind, array, copy, False, **options)
         return copy
 
-    def write_as(self, array, dtype, n, kind, launch, adds_cast=False):
+    def add_launch(self, array, dtype, n, kind, launch, adds_cast=False):
         """Add `launch`, which computes the values of `array`, its TARGET, in the C type `kind`. If
         `kind` is not the array's own type, the result is cast, as in the CPU's loops: if the
         request is to add, the sum, or with `adds_cast` the summand."""

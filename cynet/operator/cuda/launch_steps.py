@@ -44,7 +44,7 @@ class _Arrays:  # makes the placeholders IN[0], IN[1], ...
 IN, OUT, OUT_GRAD = _Arrays("in"), _Arrays("out"), _Arrays("out_grad")  # IN[0]: first input
 IN_GRAD, AUX, SPACE = _Arrays("in_grad"), _Arrays("aux"), _Arrays("space")  # SPACE: temporary
 ADD = Array("add", -1)  # whether to add to the array that the launch writes
-TARGET = Array("target")  # replaced by `program.Steps.write_as`
+TARGET = Array("target")  # replaced by `program.Steps.add_launch`
 
 
 class _NullPointer:  # a null pointer as a kernel's argument
@@ -83,7 +83,7 @@ class Check(NamedTuple):  # a step that raises if a kernel found a wrong value
     def arguments(self):
         return [self.at]
 
-    def target_range(self, written):
+    def served_range(self, written):
         return (0, 1) if self.to is None else self.to
 
 
@@ -120,7 +120,7 @@ class Launch:  # one launch of a kernel
         self.sized, self.dtype = sized, dtype
         self.given, self.grid, self.block, self.shared = list(arguments), grid, block, shared
 
-    def target_range(self, written):
+    def served_range(self, written):
         """(first, count) of the arrays that the launch serves; `written` is 'out' or 'in_grad'."""
         if self.to is None:
             found = [a.index for a in self.given if isinstance(a, Array) and a.kind == written]
@@ -129,7 +129,7 @@ class Launch:  # one launch of a kernel
 
     @property
     def arguments(self):
-        """The arguments in the layout of `DeviceOperator`; called after `target_range`."""
+        """The arguments in the layout of `DeviceOperator`; called after `served_range`."""
         return [
             Array("add", self.to[0])
             if a == ADD
@@ -142,7 +142,7 @@ class Launch:  # one launch of a kernel
     def check_arguments(self, kernel, maximum):
         """Raise KernelError unless the kernel takes arguments of these sizes."""
         where = f"{self.source}.cu, {self.instance}"
-        found = [_argument_size(a) for a in self.arguments]
+        found = [_argument_nbytes(a) for a in self.arguments]
         if len(found) > maximum:
             raise KernelError(f"{where}: {len(found)} arguments, at most {maximum}")
         if kernel.sizes is not None and tuple(found) != tuple(kernel.sizes):
@@ -151,7 +151,7 @@ class Launch:  # one launch of a kernel
             )
 
 
-def _argument_size(argument):
+def _argument_nbytes(argument):
     if isinstance(argument, bytes):
         return len(argument)
     return (

@@ -8,15 +8,15 @@ from ..nn.layout_adapter cimport LayoutAdapter
 
 from functools import wraps
 
-from ..nn.layout_adapter import reorder_operator, reorder_pieces
-from ..nn.spatial_window import channels_first, is_channels_last
+from ..nn.layout_adapter import reordering_operator, reorder_moves
+from ..nn.spatial_window import channels_first_shape, is_channels_last
 from .strided_moves import copy_form
 
 cdef enum:
     ADAPTER_SPACE = 2  # index of temporary memory, behind those of convolutions
 
 
-cdef class LayoutAdapterForm(LayoutAdapter):
+cdef class LayoutAdapterForm(LayoutAdapter):  # channels-last operators on a GPU
     """LayoutAdapter on a device."""
 
     cdef SpaceFn space
@@ -25,7 +25,7 @@ cdef class LayoutAdapterForm(LayoutAdapter):
         super().__init__(inner, data, weight, out)
         self.space = <SpaceFn><size_t>device.workspace_function_address
 
-    cdef char* workspace(self, OpContext* ctx, size_t nbytes) except NULL nogil:
+    cdef char* workspace(self, OpContext* ctx, size_t nbytes) except NULL nogil:  # temporary memory
         return <char*>self.space(ctx.run_ctx.dev_id, ADAPTER_SPACE, nbytes, ctx.run_ctx.stream)
 
 
@@ -40,7 +40,7 @@ def for_every_layout(builder):
         if not is_channels_last(prop.layout):
             return builder(prop, in_shapes, in_types, device)
         laid = list(in_shapes[:2])
-        first = [channels_first(shape, prop.layout) for shape in laid]
+        first = [channels_first_shape(shape, prop.layout) for shape in laid]
         inner = builder(prop.changed(layout=None), [*first, *in_shapes[2:]], in_types, device)
         weight = reorder_form(device, laid[1], in_types[1]) if len(laid) > 1 else None
         (out,) = prop.output_shapes(in_shapes)
@@ -52,4 +52,4 @@ def for_every_layout(builder):
 
 def reorder_form(device, shape, dtype):
     """The Operator that copies an array of `shape` to channels-first order on the device."""
-    return copy_form(device, reorder_operator(shape, dtype), [shape], [reorder_pieces(shape)[1]])
+    return copy_form(device, reordering_operator(shape, dtype), [shape], [reorder_moves(shape)[1]])

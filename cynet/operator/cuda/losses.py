@@ -18,7 +18,7 @@ from ..nn.softmax import (
     SoftminProperty,
 )
 from ..sparse.cast_storage import CastStorageProperty
-from ..tensor.axes import sizes_around
+from ..tensor.axes import sizes_around_axis
 from ..update.whole_arrays import AllFiniteProperty, MultiAllFiniteProperty
 from .cudnn_layer import CudnnForm
 from .kernel_args import C_TYPES, INT, LONG
@@ -79,7 +79,7 @@ def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_typ
     def read_lengths(steps):
         if length_type is None:
             return NULL
-        return steps.read_as(IN[1], length_type, outer * inner, "long long")
+        return steps.to_ctype(IN[1], length_type, outer * inner, "long long")
 
     forward += softmax_lines(IN[0], OUT[0], kind, sizes, temperature, log_of, read_lengths(forward))
     if length_type is not None:
@@ -91,7 +91,7 @@ def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_typ
 
 @register_form(SoftmaxProperty, LogSoftmaxProperty, SoftminProperty)
 def softmax(prop, shapes, types, device):
-    sizes = sizes_around(shapes[0], prop.positive_axis(shapes[0]))
+    sizes = sizes_around_axis(shapes[0], prop.positive_axis(shapes[0]))
     length_type = types[1] if prop.use_length else None
     temperature = prop.sign * (prop.temperature or 1.0)
     return softmax_form(device, types[0], sizes, temperature, prop.log_of, length_type)
@@ -113,14 +113,14 @@ class TargetArgs(ctypes.Structure):  # kernel argument: how labels are read
     _fields_ += [("ignored", LONG), ("use_ignore", INT)]
 
 
-def class_labels(steps, prop, shapes, types, n):
+def read_class_labels(steps, prop, shapes, types, n):
     """The labels, input 1, in data's dtype, which has to represent all `n` class indices."""
     if types[1] != types[0]:
         check_index_dtype(prop, [IndexWrite(("label as data's dtype", types[0], n))])
-    return steps.read_as(IN[1], types[1], prod(shapes[1]), C_TYPES[types[0]], to=(0, 1))
+    return steps.to_ctype(IN[1], types[1], prod(shapes[1]), C_TYPES[types[0]], to=(0, 1))
 
 
-def zeroed_counter(steps, **options):
+def reserve_counter(steps, **options):
     """Reserve a counter in temporary memory, set to 0."""
     count = steps.reserve_bytes(8)
     steps += launch_each(8, "fill", "zero_bytes", count, 8, to=(0, 1), **options)
@@ -150,14 +150,14 @@ def softmax_output(prop, shapes, types, device):
     dy = OUT_GRAD[0] if prop.out_grad else NULL
     backward += zeros(label, types[1], IN_GRAD[1])
     if label == data:  # probabilities
-        given = backward.read_as(IN[1], types[1], size, kind, to=(0, 1))
-        backward += _difference_launch(size, kind, given, dy, float(prop.grad_scale), False)
+        given = backward.to_ctype(IN[1], types[1], size, kind, to=(0, 1))
+        backward += _loss_gradient_launch(size, kind, given, dy, float(prop.grad_scale), False)
         return make_form()
-    given = class_labels(backward, prop, shapes, types, n)
+    given = read_class_labels(backward, prop, shapes, types, n)
     counted, divisor = NULL, {"null": inner}.get(prop.normalization, labels)
     ignored = prop.ignored_class()
     if prop.normalization == "valid":
-        counted, divisor = zeroed_counter(backward), 1
+        counted, divisor = reserve_counter(backward), 1
         backward += launch_each(
             labels, "softmax", f"count_labels<{kind}>", given, labels, ignored, counted, to=(0, 1)
         )
@@ -169,7 +169,7 @@ def softmax_output(prop, shapes, types, device):
     return make_form()
 
 
-def _difference_launch(n, kind, label, dy, scale, absolute):
+def _loss_gradient_launch(n, kind, label, dy, scale, absolute):
     """Launch the gradient of a loss of (output - label), times `dy` unless `dy` is NULL."""
     arrays = OUT[0], label, dy, IN_GRAD[0]
     return launch_each(n, "loss", f"difference_grad<{kind}>", *arrays, n, scale, absolute, ADD)
@@ -178,7 +178,7 @@ def _difference_launch(n, kind, label, dy, scale, absolute):
 @launch_form(AllFiniteProperty, MultiAllFiniteProperty)
 def all_finite(prop, shapes, types, forward, backward):
     keep = not prop.init_output
-    counted = zeroed_counter(forward)
+    counted = reserve_counter(forward)
     for i, (shape, dtype) in enumerate(zip(shapes, types)):
         n, name = prod(shape), f"count_not_finite<{C_TYPES[dtype]}>"
         forward += launch_each(n, "loss", name, IN[i], n, counted, to=(0, 1))
@@ -191,7 +191,7 @@ def regression_output(prop, shapes, types, forward, backward):
     scale = prop.grad_scale / prod(shapes[1][1:])
     forward += apply_functor(n, prop.forward.name, kind, IN[0], OUT[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
-    backward += _difference_launch(n, kind, IN[1], NULL, scale, prop.absolute)
+    backward += _loss_gradient_launch(n, kind, IN[1], NULL, scale, prop.absolute)
 
 
 @launch_form(BlockGradProperty, PlainLossProperty, MakeLossProperty, CastStorageProperty)
@@ -208,7 +208,7 @@ def constant_gradient(prop, shapes, types, forward, backward):
     scale = float(getattr(prop, "grad_scale", 1.0))
     normalization = getattr(prop, "normalization", "null")
     if normalization == "valid":
-        counted = zeroed_counter(backward)
+        counted = reserve_counter(backward)
         above = IN[0], n, float(prop.valid_thresh), counted
         backward += launch_each(n, "loss", f"count_above<{kind}>", *above, to=(0, 1))
         backward += launch_each(
@@ -225,7 +225,7 @@ def svm_output(prop, shapes, types, forward, backward):
     rows, classes, kind = shapes[0][0], prod(shapes[0][1:]), C_TYPES[types[0]]
     forward += identity(rows * classes, types[0], IN[0], OUT[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
-    given = class_labels(backward, prop, shapes, types, classes)
+    given = read_class_labels(backward, prop, shapes, types, classes)
     numbers = float(prop.margin), float(prop.regularization_coefficient), prop.use_linear
     arguments = OUT[0], given, IN_GRAD[0], rows, classes, *numbers, ADD
     backward += launch_each(rows * classes, "loss", f"hinge_grad<{kind}>", *arguments)
@@ -237,13 +237,13 @@ def cross_entropy(prop, shapes, types, forward, backward):
     size, whole = rows * classes, (rows, classes, 1)
     logs = forward.reserve(size, kind)
     forward += softmax_lines(IN[0], logs, kind, whole, 1.0, True, add=False, to=(0, 1))
-    given = class_labels(forward, prop, shapes, types, classes)
+    given = read_class_labels(forward, prop, shapes, types, classes)
     sizes = rows, classes, ADD
     forward += launch_lines(1, rows, "loss", f"cross_entropy<{kind}>", logs, given, OUT[0], *sizes)
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     soft = backward.reserve(size, kind)
     backward += softmax_lines(IN[0], soft, kind, whole, add=False, to=(0, 1))
-    given = class_labels(backward, prop, shapes, types, classes)
+    given = read_class_labels(backward, prop, shapes, types, classes)
     arrays = OUT_GRAD[0], soft, given, IN_GRAD[0]
     backward += launch_each(
         size, "loss", f"cross_entropy_grad<{kind}>", *arrays, rows, classes, ADD

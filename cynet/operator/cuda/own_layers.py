@@ -15,7 +15,7 @@ from ..nn.layer_norm import LayerNormProperty
 from ..nn.leaky_relu import LeakyReLUProperty, slope_counts
 from ..nn.lrn import LRNProperty
 from ..nn.upsampling import UpSamplingProperty
-from ..tensor.axes import sizes_around
+from ..tensor.axes import sizes_around_axis
 from .kernel_args import (
     C_TYPES,
     INT,
@@ -53,7 +53,7 @@ class LineArgs(ctypes.Structure):  # kernel argument: sizes of normalized lines
     _fields_ = [(name, LONG) for name in ("outer", "n", "inner", "channels")]
 
 
-def _line_moments(steps, dtype, walk, eps, **options):
+def _launch_line_moments(steps, dtype, walk, eps, **options):
     """Compute mean and standard deviation of each line, in a workspace of type `MATH_TYPE`."""
     count, kind = walk.outer * walk.inner, C_TYPES[dtype]
     mean, std = steps.reserve(count, MATH_TYPE[kind]), steps.reserve(count, MATH_TYPE[kind])
@@ -66,7 +66,7 @@ def _normalize_lines(steps, prop, types, walk):
     """Add the launches of all outputs of `prop`; returns the dtypes of mean and deviation."""
     kind, count = C_TYPES[types[0]], walk.outer * walk.inner
     moment_types = prop.infer_type(types, [None] * len(prop.list_outputs()))[1][1:]
-    found = _line_moments(steps, types[0], walk, prop.eps, to=(0, 1 + len(moment_types)))
+    found = _launch_line_moments(steps, types[0], walk, prop.eps, to=(0, 1 + len(moment_types)))
     for i, (moment, out) in enumerate(zip(found, moment_types), 1):
         if C_TYPES[out] == MATH_TYPE[kind]:
             steps += identity(count, out, moment, OUT[i])
@@ -77,11 +77,11 @@ def _normalize_lines(steps, prop, types, walk):
     return moment_types
 
 
-def _normalize_backward(steps, kind, walk, mean, std):
+def _add_normalize_backward(steps, kind, walk, mean, std):
     """Add the gradients of gamma and beta, then of data, which may overwrite out_grad."""
     count = walk.outer * walk.inner
     if walk.channels == 0 and walk.inner == 1:
-        _row_scale_grads(steps, kind, count, walk.n, mean, std)
+        _add_row_scale_grads(steps, kind, count, walk.n, mean, std)
     else:
         scales = walk.channels or walk.n
         arrays = OUT_GRAD[0], IN[0], mean, std
@@ -92,7 +92,7 @@ def _normalize_backward(steps, kind, walk, mean, std):
     steps += launch_lines(count, walk.n, SOURCE, f"normalize_grad<{kind}>", *arrays, walk, ADD)
 
 
-def _row_scale_grads(steps, kind, rows, n, mean, std):
+def _add_row_scale_grads(steps, kind, rows, n, mean, std):
     """Add the gradients of gamma and beta along rows, both in one pass: threads take neighboring
     elements, in enough parts to keep a device busy."""
     parts = max(1, min(_ENOUGH_THREADS // max(n, 1), rows // 16, 256))
@@ -109,15 +109,15 @@ def _row_scale_grads(steps, kind, rows, n, mean, std):
 @launch_form(LayerNormProperty)
 def layer_norm(prop, shapes, types, forward, backward):
     walk, kind = (
-        LineArgs(*sizes_around(shapes[0], prop.positive_axis(shapes[0])), 0),
+        LineArgs(*sizes_around_axis(shapes[0], prop.positive_axis(shapes[0])), 0),
         C_TYPES[types[0]],
     )
     moment_types = _normalize_lines(forward, prop, types, walk)
     known = [
-        backward.read_as(OUT[i], out, walk.outer * walk.inner, MATH_TYPE[kind], to=(0, 3))
+        backward.to_ctype(OUT[i], out, walk.outer * walk.inner, MATH_TYPE[kind], to=(0, 3))
         for i, out in enumerate(moment_types, 1)
     ]
-    _normalize_backward(backward, kind, walk, *known)
+    _add_normalize_backward(backward, kind, walk, *known)
 
 
 @register_form(InstanceNormProperty)
@@ -138,8 +138,8 @@ def _normalization_form(prop, batch, channels, size, types, device):
     walk = LineArgs(batch * channels, size, 1, channels)
     forward, backward = Steps(), Steps()
     _normalize_lines(forward, prop, types, walk)
-    found = _line_moments(backward, types[0], walk, prop.eps, to=(0, 3))
-    _normalize_backward(backward, C_TYPES[types[0]], walk, *found)
+    found = _launch_line_moments(backward, types[0], walk, prop.eps, to=(0, 3))
+    _add_normalize_backward(backward, C_TYPES[types[0]], walk, *found)
     return operator(device, forward, backward)
 
 
@@ -150,7 +150,7 @@ def launch_declared_kernels(prop, shapes, types, forward, backward):
     params, kind = prop.kernel_params(shapes), C_TYPES[types[0]]
     if isinstance(prop.gpu, GpuLines):
         walk = LineArgs(*(params.pop(name) for name in ("outer", "n", "inner")), 0)
-    arrays = prop.by_name(IN, OUT, OUT_GRAD, IN_GRAD)
+    arrays = prop.tensors_by_name(IN, OUT, OUT_GRAD, IN_GRAD)
     for steps, direction in ((forward, "forward"), (backward, "backward")):
         for kernel in prop.kernels_of(direction):
             if len(kernel.writes) > 1:
@@ -198,18 +198,18 @@ def leaky_relu(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
     kind = C_TYPES[dtype]
     if prop.act_type == "prelu":
-        _prelu_steps(forward, backward, n, kind, shapes)
+        _add_prelu_launches(forward, backward, n, kind, shapes)
     elif prop.act_type == "rrelu":
-        _rrelu_steps(prop, forward, backward, n, dtype)
+        _add_rrelu_launches(prop, forward, backward, n, dtype)
     else:
-        _rectifier_steps(forward, prop.act_type, prop.slope, n, dtype)
+        _add_rectifier_launch(forward, prop.act_type, prop.slope, n, dtype)
         slope = constant(forward.device, prop.slope, dtype, kind)
         name = f"binary_grad<cynet::functor::{prop.act_type}_grad, {kind}>"
         given = OUT_GRAD[0], IN[0], True, slope, False, IN_GRAD[0], n, ADD
         backward += launch_each(n, "elementwise", name, *given)
 
 
-def _rectifier_steps(forward, functor, slope, n, dtype, **options):
+def _add_rectifier_launch(forward, functor, slope, n, dtype, **options):
     kind = C_TYPES[dtype]
     number = constant(forward.device, slope, dtype, kind)
     given = IN[0], True, number, False, OUT[0], n, ADD
@@ -222,7 +222,7 @@ def _slope_launch(n, kind, slopes, x, y, sizes, **options):
     return launch_each(n, SOURCE, f"prelu<{kind}>", IN[0], slopes, x, y, n, *sizes, ADD, **options)
 
 
-def _prelu_steps(forward, backward, n, kind, shapes):
+def _add_prelu_launches(forward, backward, n, kind, shapes):
     sizes = slope_counts(*shapes)
     forward += _slope_launch(n, kind, IN[1], IN[0], OUT[0], sizes)
     # first: the gradient of data may overwrite out_grad
@@ -231,13 +231,13 @@ def _prelu_steps(forward, backward, n, kind, shapes):
     backward += _slope_launch(n, kind, IN[1], OUT_GRAD[0], IN_GRAD[0], sizes)
 
 
-def _rrelu_steps(prop, forward, backward, n, dtype):
+def _add_rrelu_launches(prop, forward, backward, n, dtype):
     kind, low, high = C_TYPES[dtype], prop.lower_bound, prop.upper_bound
     training, predicting = {"when": ("training",)}, {"when": ("predicting",)}
     forward += draw_launch(n, kind, OUT[1], kUniform, low, high, add=False, to=(0, 0), **training)
     forward += _slope_launch(n, kind, OUT[1], IN[0], OUT[0], (n, 1), to=(0, 1), **training)
     middle = (low + high) / 2
-    _rectifier_steps(forward, "leaky", middle, n, dtype, **predicting)
+    _add_rectifier_launch(forward, "leaky", middle, n, dtype, **predicting)
     forward += fill_range(n, kind, OUT[1], middle, **predicting)
     backward += _slope_launch(n, kind, OUT[1], OUT_GRAD[0], IN_GRAD[0], (n, 1))
 

@@ -33,7 +33,7 @@ class WindowArgs(ctypes.Structure):  # kernel argument: sizes of pooling windows
     _fields_ += [(n, INT * 3) for n in ("size", "out", "kernel", "stride", "pad", "pad_after")]
 
 
-def cudnn_pooling(prop, dtype, data, axes):
+def cudnn_pooling_layer(prop, dtype, data, axes):
     """cuDNN's layer for a pooling over `axes` (`prop.geometry` of each); None if cuDNN has none or
     a slower one."""
     sizes, kernel, stride, pad, pad_after = zip(*axes)
@@ -53,11 +53,11 @@ def cudnn_pooling(prop, dtype, data, axes):
 
 @register_form(PoolingProperty)
 @for_every_layout
-def pooling(prop, in_shapes, in_types, device):
+def pooling_form(prop, in_shapes, in_types, device):
     """Build the form of Pooling: cuDNN's averages and sums, or our own kernels."""
     data, dtype, kind = in_shapes[0], in_types[0], C_TYPES[in_types[0]]
     axes = [prop.geometry(axis, size) for axis, size in enumerate(data[2:])]
-    layer = cudnn_pooling(prop, dtype, data, axes)
+    layer = cudnn_pooling_layer(prop, dtype, data, axes)
     if layer is not None:
         return CudnnForm(device, layer)
     sizes, kernel, stride, pad, pad_after = zip(*axes)

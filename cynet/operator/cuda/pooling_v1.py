@@ -17,7 +17,7 @@ class PaddedWindow(ctypes.Structure):  # kernel argument: sizes of pooling windo
 
 
 @launch_form(PoolingV1Property)
-def pooling_v1(prop, in_shapes, in_types, forward, backward):
+def pooling_v1_form(prop, in_shapes, in_types, forward, backward):
     data, kind = in_shapes[0], C_TYPES[in_types[0]]
     out, kernel, stride, pad = zip(*(prop.geometry(k, n) for k, n in enumerate(data[2:])))
     window = PaddedWindow(

@@ -62,7 +62,7 @@ def uint64_as_signed(number):
 @launch_form(SampleDistribution)
 def sample_form(prop, shapes, types, forward, backward):
     sets, pairs = prod(shapes[0]), prod(prop.shape)
-    arrays = [forward.read_as(IN[i], t, sets, "double") for i, t in enumerate(types)]
+    arrays = [forward.to_ctype(IN[i], t, sets, "double") for i, t in enumerate(types)]
     arrays += [NULL] * (2 - len(arrays))
     for dtype in [prop.dtype] if prop.dtype else _FLOAT_DTYPES:
         given = {"arrays": arrays, "each_pair": pairs, "dtype": dtype}
@@ -70,7 +70,7 @@ def sample_form(prop, shapes, types, forward, backward):
 
 
 @launch_form(ShuffleProperty)
-def shuffle(prop, shapes, types, forward, backward):
+def shuffle_form(prop, shapes, types, forward, backward):
     rows, width = shapes[0][0], prod(shapes[0][1:])
     choice, order = forward.reserve(rows, "long long"), forward.reserve(rows, "long long")
     forward += launch_each(rows, "random", "draw_swaps", choice, rows, RANDOM)
@@ -80,7 +80,7 @@ def shuffle(prop, shapes, types, forward, backward):
 
 
 @launch_form(MultinomialProperty)
-def multinomial(prop, shapes, types, forward, backward):
+def multinomial_form(prop, shapes, types, forward, backward):
     shape, kind = shapes[0], C_TYPES[types[0]]
     k, rows = shape[-1], prod(shape[:-1])
     per_row = prod(prop.shape)
@@ -105,7 +105,7 @@ def multinomial(prop, shapes, types, forward, backward):
         arrays = IN[0], sums, choices, OUT[1]
         forward += launch_each(n, "random", f"log_probability<{kind}>", *arrays, n, k, per_row, ADD)
         backward += zeros(shape, types[0], IN_GRAD[0])
-        choices = backward.read_as(OUT[0], prop.dtype, n, "long long")
+        choices = backward.to_ctype(OUT[0], prop.dtype, n, "long long")
         arrays = OUT_GRAD[1], IN[0], choices, IN_GRAD[0]
         backward += launch_each(
             n, "random", f"log_probability_grad<{kind}>", *arrays, n, k, per_row

@@ -4,14 +4,14 @@ import ctypes
 from math import prod
 
 from ...base.errors import ArgumentError
-from ..checks.index_dtype import WIDENED_DTYPES
+from ..checks.index_dtype import WIDER_DTYPES
 from ..tensor.arg import ArgmaxChannelProperty, ArgProperty
-from ..tensor.axes import axis_of, sizes_around
+from ..tensor.axes import axis_of, sizes_around_axis
 from ..tensor.reduce import ReduceProperty
 from ..tensor.scan import CumSumProperty
 from ..tensor.topk import OrderProperty
 from .kernel_args import C_TYPES, LONG, axes_of, broadcast_strides, cast_type, space_of, strides_of
-from .launch_program import choose_instance, constant, convert, fold, launch_form, zeros
+from .launch_program import choose_kernel, constant, convert, fold, launch_form, zeros
 from .launch_steps import (
     ADD,
     IN,
@@ -38,20 +38,20 @@ def reduce_form(prop, shapes, types, forward, backward):
     divisor = float(walk.reduced_size) if prop.mean else 1.0
     fold(forward, prop.reduction, kind, IN[0], OUT[0], walk, divisor)
     small = broadcast_strides([1 if i in reduced else m for i, m in enumerate(shape)], shape)
-    name, kind = choose_instance("broadcast_grad", prop.gradient, dtype, "broadcast")
-    g = backward.read_as(OUT_GRAD[0], dtype, walk.preserved_size, kind)
+    name, kind = choose_kernel("broadcast_grad", prop.gradient, dtype, "broadcast")
+    g = backward.to_ctype(OUT_GRAD[0], dtype, walk.preserved_size, kind)
     if prop.reads:
-        x = backward.read_as(IN[0], dtype, n, kind)
-        y = backward.read_as(OUT[0], dtype, walk.preserved_size, kind)
+        x = backward.to_ctype(IN[0], dtype, n, kind)
+        y = backward.to_ctype(OUT[0], dtype, walk.preserved_size, kind)
         spread = space_of(shape, strides_of(shape), small, small)
     else:  # the gradient uses the mean's divisor
         x = y = constant(forward.device, 1 / divisor, dtype, kind)
         spread = space_of(shape, *[(0,) * len(shape)] * 2, small)
     launch = launch_each(n, "broadcast", name, g, x, y, TARGET, spread, ADD)
-    backward.write_as(IN_GRAD[0], dtype, n, kind, launch)
+    backward.add_launch(IN_GRAD[0], dtype, n, kind, launch)
 
 
-def _launch_per_line(instance, source, target, sizes, choice):
+def _line_sort_launch(instance, source, target, sizes, choice):
     """A launch of sort.cu whose blocks, of 512 threads at most, take a line each of `sizes` (outer,
     n, inner); `choice` is the kernel's bool."""
     outer, n, inner = sizes
@@ -59,28 +59,28 @@ def _launch_per_line(instance, source, target, sizes, choice):
 
 
 @launch_form(ArgProperty, ArgmaxChannelProperty)
-def argmax_argmin(prop, shapes, types, forward, backward):
+def argmax_argmin_form(prop, shapes, types, forward, backward):
     shape = shapes[0]
     if isinstance(prop, ArgmaxChannelProperty):
-        outer, n, inner = sizes_around(shape, 1)
+        outer, n, inner = sizes_around_axis(shape, 1)
     elif prop.axis is None:
         outer, n, inner = 1, prod(shape), 1
     else:
-        outer, n, inner = sizes_around(shape, axis_of(prop.axis, len(shape)))
-    kinds = C_TYPES[types[0]], C_TYPES[WIDENED_DTYPES.get(types[0], types[0])]
+        outer, n, inner = sizes_around_axis(shape, axis_of(prop.axis, len(shape)))
+    kinds = C_TYPES[types[0]], C_TYPES[WIDER_DTYPES.get(types[0], types[0])]
     sizes, largest = (outer, n, inner), prop.op_name != "argmin"
-    forward += _launch_per_line(f"find_extreme<{', '.join(kinds)}>", IN[0], OUT[0], sizes, largest)
+    forward += _line_sort_launch(f"find_extreme<{', '.join(kinds)}>", IN[0], OUT[0], sizes, largest)
 
 
 @launch_form(CumSumProperty)
-def running_sum(prop, shapes, types, forward, backward):
+def running_sum_form(prop, shapes, types, forward, backward):
     shape, kind = shapes[0], C_TYPES[types[0]]
     sizes = 1, prod(shape), 1
     if prop.axis is not None:
-        sizes = sizes_around(shape, axis_of(prop.axis, len(shape)))
+        sizes = sizes_around_axis(shape, axis_of(prop.axis, len(shape)))
     name = f"running_sum<{kind}>"
-    forward += _launch_per_line(name, IN[0], OUT[0], sizes, False)
-    backward += _launch_per_line(name, OUT_GRAD[0], IN_GRAD[0], sizes, True)
+    forward += _line_sort_launch(name, IN[0], OUT[0], sizes, False)
+    backward += _line_sort_launch(name, OUT_GRAD[0], IN_GRAD[0], sizes, True)
 
 
 class SortLineArgs(ctypes.Structure):  # kernel argument: sizes of sorted lines
@@ -89,7 +89,7 @@ class SortLineArgs(ctypes.Structure):  # kernel argument: sizes of sorted lines
     _fields_ = [(name, LONG) for name in ("outer", "n", "inner", "padded")]
 
 
-def sort_steps(kind, x, order, lines_of, ascending, **options):
+def sort_launches(kind, x, order, lines_of, ascending, **options):
     """The launches that write each line's sorted positions to `order`, int32 (line, padded)."""
     count, padded = lines_of.outer * lines_of.inner, lines_of.padded
     chunk, arrays, pairs = min(padded, _SORTED_PER_BLOCK), (x, order, lines_of), count * padded // 2
@@ -115,7 +115,7 @@ def sort_steps(kind, x, order, lines_of, ascending, **options):
 def ordering_form(prop, shapes, types, forward, backward):
     dtype, kind = types[0], C_TYPES[types[0]]
     shape, axis = prop.shape_and_axis(shapes[0])
-    outer, n, inner = sizes_around(shape, axis)
+    outer, n, inner = sizes_around_axis(shape, axis)
     if n >= 1 << 30:
         raise ArgumentError(f"operator {prop.op_name} orders less than 2 ** 30 elements, got {n}")
     padded = max(2, 1 << (n - 1).bit_length())
@@ -126,7 +126,7 @@ def ordering_form(prop, shapes, types, forward, backward):
     )
     taken = outer * k * inner
     order = forward.reserve_bytes(outer * inner * padded * 4)
-    for step in sort_steps(kind, IN[0], order, line, prop.is_ascending(), to=(0, len(given))):
+    for step in sort_launches(kind, IN[0], order, line, prop.is_ascending(), to=(0, len(given))):
         forward += step
     for i, what in enumerate(given):
         if what == "value":
@@ -146,7 +146,7 @@ def ordering_form(prop, shapes, types, forward, backward):
             forward += convert(taken, "long long", own, index, OUT[i])
     if prop.differentiable:
         backward.reserve_bytes(outer * inner * padded * 4)
-        for step in sort_steps(kind, IN[0], SPACE[0], line, prop.is_ascending(), to=(0, 1)):
+        for step in sort_launches(kind, IN[0], SPACE[0], line, prop.is_ascending(), to=(0, 1)):
             backward += step
         backward += zeros(shapes[0], dtype, IN_GRAD[0])
         if "value" in given:

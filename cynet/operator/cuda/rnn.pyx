@@ -20,7 +20,7 @@ from ...cuda.libraries.cudnn import open_cudnn
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
 from ..checks.dtypes import CPU_FLOATS, require_floats
-from ..rnn.layout import GATES, reserved_layout
+from ..rnn.layout import GATES, saved_values_layout
 from ..rnn.layout import parameter_layout as parameter_offsets
 from ..rnn.rnn import RNNProperty
 from .registry import register_form
@@ -70,7 +70,7 @@ cdef class RNNForm(Operator):
 
     def __init__(self, prop, shape, dtype, stacks, droppers, clear, device):
         item = SIZEOF[C_TYPES[dtype]]
-        out = (*shape[:2], prop.directions * prop.out_size)
+        out = (*shape[:2], prop.direction_count * prop.out_size)
         self.held, self.name = [*stacks, *droppers], prop.op_name
         for one in stacks:
             self.stacks.push_back(<void*>one)
@@ -84,10 +84,10 @@ cdef class RNNForm(Operator):
         self.x_size, self.y_size = prod(shape), prod(out)
         self.x_bytes, self.y_bytes = aligned(self.x_size * item), aligned(self.y_size * item)
         self.rows = [prop.out_size * item, prop.state_size * item]
-        self.passes = prop.num_layers * prop.directions
+        self.passes = prop.num_layers * prop.direction_count
         self.factor = self.y_size * item
         self.factors = aligned(len(droppers) * self.factor)
-        self.workspace = reserved_layout(prop, shape)[3] * max(item, 4)
+        self.workspace = saved_values_layout(prop, shape)[3] * max(item, 4)
         self.dtype = dtype_flag(dtype)
         self.has_lengths, self.state_outputs = prop.use_sequence_length, prop.state_outputs
         self.kinds = 2 if prop.mode == "lstm" else 1
@@ -105,8 +105,8 @@ cdef class RNNForm(Operator):
         cdef SavedData where
         cdef void* ends[2]
         _prepare_run(self, ctx, in_data)
-        _locate_saved(self, ctx, <char*>out_data[last].data if req[last] != kNullOp else NULL,
-                      ctx.is_train, &where)
+        _locate_saved_data(self, ctx, <char*>out_data[last].data if req[last] != kNullOp else NULL,
+                           ctx.is_train, &where)
         work = _workspace(self, ctx)
         ends[0] = ends[1] = NULL
         for i in range(self.kinds if self.state_outputs else 0):
@@ -121,7 +121,7 @@ cdef class RNNForm(Operator):
             (<Recurrent>self.stacks[0]).copy(
                 &ctx.run_ctx, self.y.desc, where.outputs + top * self.y_bytes, out_data[0].data,
                 req[0] == kAddTo)
-        _add_states(self, ctx, work, &req[1], &out_data[1], self.state_outputs)
+        _add_output_states(self, ctx, work, &req[1], &out_data[1], self.state_outputs)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -138,7 +138,7 @@ cdef class RNNForm(Operator):
             self.clear.run(1, ctx, in_data, out_data, out_grad, in_grad, aux_states, req)
         _prepare_run(self, ctx, in_data)
         work = _workspace(self, ctx)
-        _restore_saved(self, ctx, in_data, <char*>out_data[ctx.n_out - 1].data, work, &where)
+        _fetch_saved_data(self, ctx, in_data, <char*>out_data[ctx.n_out - 1].data, work, &where)
         for i in range(self.kinds):
             grads[i] = NULL
             if req[2 + i] != kNullOp:
@@ -149,7 +149,7 @@ cdef class RNNForm(Operator):
                 dx = <char*>in_grad[0].data
             if s == 0 and self.has_lengths:  # cuDNN may leave what is behind a sequence's end
                 _fill_zero(self, ctx, dx, self.x_size)
-            _stack_gradient(self, ctx, s, dy, dx, out_grad, in_data, req[1], &in_grad[1], grads,
+            _backward_stack(self, ctx, s, dy, dx, out_grad, in_data, req[1], &in_grad[1], grads,
                             &where, work)
             if s > 0 and ctx.is_train:
                 _apply_dropout(self, ctx, s - 1, 1, dx, where.factors, dx)
@@ -158,7 +158,7 @@ cdef class RNNForm(Operator):
             _restore_empty_states(self, ctx, i, out_grad[1 + i].data, grads[i])
         if req[0] == kAddTo:
             (<Recurrent>self.stacks[0]).copy(&ctx.run_ctx, self.x.desc, dx, in_grad[0].data, True)
-        _add_states(self, ctx, work, &req[2], &in_grad[2], True)
+        _add_output_states(self, ctx, work, &req[2], &in_grad[2], True)
         return 0
 
 
@@ -230,8 +230,8 @@ cdef SavedData _saved_data_at(RNNForm self, char* begin, char* factors) noexcept
     return where
 
 
-cdef int _locate_saved(RNNForm self, OpContext* ctx, char* hidden, bint training,
-                       SavedData* where) except -1 nogil:
+cdef int _locate_saved_data(RNNForm self, OpContext* ctx, char* hidden, bint training,
+                            SavedData* where) except -1 nogil:
     """The address of the values that forward saves; `hidden` is NULL without that output."""
     cdef char* own
     if hidden != NULL and self.fits and training:
@@ -243,8 +243,8 @@ cdef int _locate_saved(RNNForm self, OpContext* ctx, char* hidden, bint training
     return 0
 
 
-cdef int _restore_saved(RNNForm self, OpContext* ctx, const TBlob* in_data, char* hidden,
-                        char* work, SavedData* where) except -1 nogil:
+cdef int _fetch_saved_data(RNNForm self, OpContext* ctx, const TBlob* in_data, char* hidden,
+                           char* work, SavedData* where) except -1 nogil:
     """The values that forward saved, with reserves that backward may change; recomputed where it
     did not fit."""
     cdef void* ends[2]
@@ -265,7 +265,7 @@ cdef int _restore_saved(RNNForm self, OpContext* ctx, const TBlob* in_data, char
     return 0
 
 
-cdef TBlob _as_blob(void* data, int64_t size) noexcept nogil:
+cdef TBlob _as_blob(void* data, int64_t size) noexcept nogil:  # a flat tensor
     cdef TBlob blob
     memset(&blob, 0, sizeof(blob))
     blob.data, blob.size, blob.ndim, blob.shape[0] = data, size, 1, size
@@ -279,7 +279,7 @@ cdef char* _workspace(RNNForm self, OpContext* ctx) except NULL nogil:
         + _state_bytes(self, 1) + 2 * max(self.x_bytes, self.y_bytes), ctx.run_ctx.stream)
 
 
-cdef inline int64_t _state_bytes(RNNForm self, int kind) noexcept nogil:
+cdef inline int64_t _state_bytes(RNNForm self, int kind) noexcept nogil:  # of h (0) or c (1)
     return aligned(self.passes * self.batch * self.rows[kind])
 
 
@@ -313,8 +313,8 @@ cdef inline States _states_of_stack(RNNForm self, int64_t s, const void* h,
     return found
 
 
-cdef int _add_states(RNNForm self, OpContext* ctx, char* work, const int* req, TBlob* to,
-                     bint given) except -1 nogil:
+cdef int _add_output_states(RNNForm self, OpContext* ctx, char* work, const int* req, TBlob* to,
+                            bint given) except -1 nogil:
     cdef int64_t s, at
     cdef int i
     for i in range(self.kinds if given else 0):
@@ -374,7 +374,7 @@ cdef int _forward_stacks(RNNForm self, OpContext* ctx, const TBlob* in_data, bin
     cdef const void* weights
     for s in range(<int64_t>self.stacks.size()):
         y = where.outputs + s * self.y_bytes
-        weights = _weight_space(self, ctx, s, in_data[1].data, work)
+        weights = _get_stack_weights(self, ctx, s, in_data[1].data, work)
         (<Recurrent>self.stacks[s]).forward(
             &ctx.run_ctx, training, x, y, _states_of_stack(self, s, in_data[2].data, c),
             _states_of_stack(self, s, ends[0], ends[1]), weights, work,
@@ -386,8 +386,8 @@ cdef int _forward_stacks(RNNForm self, OpContext* ctx, const TBlob* in_data, bin
     return 0
 
 
-cdef const void* _weight_space(RNNForm self, OpContext* ctx, int64_t s, const void* parameters,
-                               char* work) except NULL nogil:
+cdef const void* _get_stack_weights(RNNForm self, OpContext* ctx, int64_t s, const void* parameters,
+                                    char* work) except NULL nogil:
     """The weight space of stack `s`."""
     if (<Recurrent>self.stacks[s]).direct:
         return parameters
@@ -395,13 +395,13 @@ cdef const void* _weight_space(RNNForm self, OpContext* ctx, int64_t s, const vo
     return work + self.work
 
 
-cdef int _stack_gradient(RNNForm self, OpContext* ctx, int64_t s, const char* dy, char* dx,
+cdef int _backward_stack(RNNForm self, OpContext* ctx, int64_t s, const char* dy, char* dx,
                          const TBlob* out_grad, const TBlob* in_data, int req, TBlob* gradient,
                          void** grads, SavedData* where, char* work) except -1 nogil:
     cdef char* reserve = where.reserves + self.reserve_at[s]
     cdef char* y = where.outputs + s * self.y_bytes
     cdef const void* x = in_data[0].data
-    cdef const void* weights = _weight_space(self, ctx, s, in_data[1].data, work)
+    cdef const void* weights = _get_stack_weights(self, ctx, s, in_data[1].data, work)
     cdef States first = _states_of_stack(self, s, in_data[2].data,
                                          in_data[3].data if self.kinds == 2 else NULL)
     cdef States last = _states_of_stack(self, s, NULL, NULL)
@@ -442,7 +442,7 @@ def _dropout_operator(number, prop, n, dtype, device):
 
 
 @register_form(RNNProperty, checks=False)
-def rnn(prop, in_shapes, in_types, device):
+def rnn_form(prop, in_shapes, in_types, device):
     """Build the form of RNN: one stack of all layers; with dropout a stack of each."""
     n = 4 if prop.mode == "lstm" else 3
     require_floats(prop, prop.list_arguments()[:n], in_types[:n], CPU_FLOATS)
@@ -452,7 +452,7 @@ def rnn(prop, in_shapes, in_types, device):
             f"state_size={prop.state_size}, which it must be on a GPU: cuDNN has no such layers")
     open_cudnn()
     data, dtype = in_shapes[0], in_types[0]
-    directions, hidden = prop.directions, prop.state_size
+    directions, hidden = prop.direction_count, prop.state_size
     passes, _ = parameter_offsets(prop, data[2])
     clip = None
     if prop.lstm_state_clip_min is not None:

@@ -24,18 +24,20 @@ from .registry import register_form
 _CPU_CONTEXT = Context("cpu")  # to describe a move by the CPU's operator
 
 
-def copy_view(kind, source, target, view_in, view_out, **options):
+def copy_view_launch(kind, source, target, view_in, view_out, **options):
     """``target (+)= source`` on two Views of one shape."""
     out, given = view_out, view_in
     walk = layout_args(out.shape, out.strides, given.strides, out.offset, given.offset)
     return launch_each(walk.n, "index", f"copy<{kind}>", source, target, walk, ADD, **options)
 
 
-def fill_view(device, number, dtype, array, view, **options):
+def fill_view_launch(device, number, dtype, array, view, **options):
     """``array (+)= number`` on a View."""
     kind = C_TYPES[dtype]
     zero = view._replace(strides=(0,) * len(view.shape), offset=0)
-    return copy_view(kind, constant(device, number, dtype, kind), array, zero, view, **options)
+    return copy_view_launch(
+        kind, constant(device, number, dtype, kind), array, zero, view, **options
+    )
 
 
 def copy_form(device, op, shapes, out_shapes):
@@ -45,12 +47,12 @@ def copy_form(device, op, shapes, out_shapes):
     forward, backward = Steps(), Steps()
     if fill is not None:
         for i, shape in enumerate(out_shapes):
-            forward += fill_view(device, fill, dtype, OUT[i], whole_view(shape))
+            forward += fill_view_launch(device, fill, dtype, OUT[i], whole_view(shape))
     for piece in pieces:
         out = OUT[piece.to]
         if fill:  # kAddTo: the constant is subtracted again where a piece is added
-            forward += fill_view(device, -fill, dtype, out, piece.target, when=("add",))
-        forward += copy_view(kind, IN[piece.index], out, piece.source, piece.target)
+            forward += fill_view_launch(device, -fill, dtype, out, piece.target, when=("add",))
+        forward += copy_view_launch(kind, IN[piece.index], out, piece.source, piece.target)
     taken = {piece.index for piece in pieces}
     for i, shape in enumerate(shapes):
         if i in op.uncovered or i not in taken:
@@ -66,7 +68,7 @@ def _add_piece_gradient(steps, kind, piece):
     if repeated:
         fold(steps, "sum", kind, g, dx, axes_of(source.shape, repeated))
     else:
-        steps += copy_view(kind, g, dx, piece.target, source)
+        steps += copy_view_launch(kind, g, dx, piece.target, source)
 
 
 class BorderArgs(ctypes.Structure):  # kernel argument: a padded array, its interior
@@ -114,8 +116,8 @@ def channels_last_form(prop, shapes, types, forward, backward):
     whole = whole_view((n, rows, columns))
     transposed = whole_view((n, columns, rows))
     transposed = transposed._replace(shape=whole.shape, strides=(rows * columns, 1, rows))
-    forward += copy_view("float", IN[0], OUT[0], whole, transposed)
-    backward += copy_view("float", OUT_GRAD[0], IN_GRAD[0], transposed, whole)
+    forward += copy_view_launch("float", IN[0], OUT[0], whole, transposed)
+    backward += copy_view_launch("float", OUT_GRAD[0], IN_GRAD[0], transposed, whole)
 
 
 @launch_form(SliceAssignProperty, SliceAssignScalarProperty)
@@ -127,15 +129,15 @@ def assign_form(prop, shapes, types, forward, backward):
     walk = layout_args(view.shape, view.strides, view.strides, view.offset, view.offset)
     back = "index", f"take_grad<{kind}>"
     scalar = isinstance(prop, SliceAssignScalarProperty)
-    forward += copy_view(kind, IN[0], OUT[0], whole, whole)
+    forward += copy_view_launch(kind, IN[0], OUT[0], whole, whole)
     # the amount that an adding request has added in that part is subtracted
     forward += launch_each(walk.n, *back, IN[0], OUT[0], walk, when=("add",))
     if scalar:
-        forward += fill_view(forward.device, prop.scalar, dtype, OUT[0], view)
+        forward += fill_view_launch(forward.device, prop.scalar, dtype, OUT[0], view)
     else:
-        forward += copy_view(kind, IN[1], OUT[0], part, view)
-    backward += copy_view(kind, OUT_GRAD[0], IN_GRAD[0], whole, whole)
-    backward += fill_view(forward.device, 0, dtype, IN_GRAD[0], view, when=("write",))
+        forward += copy_view_launch(kind, IN[1], OUT[0], part, view)
+    backward += copy_view_launch(kind, OUT_GRAD[0], IN_GRAD[0], whole, whole)
+    backward += fill_view_launch(forward.device, 0, dtype, IN_GRAD[0], view, when=("write",))
     backward += launch_each(walk.n, *back, OUT_GRAD[0], IN_GRAD[0], walk, when=("add",))
     if not scalar:
-        backward += copy_view(kind, OUT_GRAD[0], IN_GRAD[1], view, part)
+        backward += copy_view_launch(kind, OUT_GRAD[0], IN_GRAD[1], view, part)

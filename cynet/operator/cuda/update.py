@@ -20,7 +20,7 @@ class KernelArgs(ctypes.Structure):  # hyperparameters of an update
 def update_form(prop, shapes, types, forward, backward):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
     numbers = (*prop.rule_parameters(), 0.0, 0.0, 0.0, 0.0, 0.0)[:5]
-    params = KernelArgs(prop.lr, prop.wd, prop.rescale_grad, prop.clip, *numbers)
+    params = KernelArgs(prop.lr, prop.wd, prop.rescale_grad, prop.clip_bound, *numbers)
     count = len(prop.states) - prop.master  # the float32 master weight is the last state
     states = [AUX[i] if i < count else NULL for i in range(3)]
     exact = AUX[count] if prop.master else NULL

@@ -12,7 +12,7 @@ into memory of its own at once, from which a target is copied back.
 
 from ..._engine cimport VarHandle, wait_to_write
 from ..._core.face cimport ND
-from ..._ndarray cimport NDArrayBase, new_array, wrap_foreign
+from ..._ndarray cimport NDArrayBase, new_array, wrap_memory
 from libc.stdint cimport int64_t
 
 from .._base cimport Blob
@@ -33,8 +33,8 @@ def lend(list blobs, owner, bint targets=False):
             out.append(None)
             continue
         blob = item
-        array = wrap_foreign(ND, blob.blob.data, blob.blob.shape, blob.blob.ndim,
-                             blob.blob.dtype, blob.blob.dev_type, blob.blob.dev_id, owner)
+        array = wrap_memory(ND, blob.blob.data, blob.blob.shape, blob.blob.ndim,
+                            blob.blob.dtype, blob.blob.dev_type, blob.blob.dev_id, owner)
         begin_loan(array, targets)
         out.append(array)
     return out

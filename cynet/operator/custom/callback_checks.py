@@ -62,7 +62,7 @@ class CallbackChecker:  # calls a user's methods, checks results
             f"{_raising_line(error, callback.function)}",
         )
 
-    def refuse(self, callback, found, expected):
+    def refuse_result(self, callback, found, expected):
         """Raise the error for a callback that returned `found`."""
         raise ArgumentError(
             f"{self.where}: {callback.name} returned {_short_repr.repr(found)}; expected "
@@ -73,25 +73,25 @@ class CallbackChecker:  # calls a user's methods, checks results
         """Call the callback; return its list of distinct names."""
         found = self.call(callback)
         if not isinstance(found, (list, tuple)) or not all(isinstance(n, str) for n in found):
-            self.refuse(callback, found, "a list of str")
+            self.refuse_result(callback, found, "a list of str")
         if len(set(found)) < len(found):
-            self.refuse(callback, found, "names that differ")
+            self.refuse_result(callback, found, "names that differ")
         if len(found) < least:
-            self.refuse(callback, found, "at least one name")
+            self.refuse_result(callback, found, "at least one name")
         return list(found)
 
-    def parse_lists(self, callback, found, lengths, may_lack_states):
+    def split_result_lists(self, callback, found, lengths, may_lack_states):
         """Return `found` as three lists: the inferred values of inputs, outputs and states."""
         three = f"(inputs, outputs, auxiliary states), lists of lengths {lengths}"
         words = f"(inputs, outputs) or {three}" if may_lack_states else three
         if not isinstance(found, (list, tuple)) or len(found) not in (
             (2, 3) if may_lack_states else (3,)
         ):
-            self.refuse(callback, found, words)
+            self.refuse_result(callback, found, words)
         out = [*found, []] if len(found) == 2 else list(found)
         for given, length in zip(out, lengths):
             if not isinstance(given, (list, tuple)) or len(given) != length:
-                self.refuse(callback, found, words)
+                self.refuse_result(callback, found, words)
         return out
 
     def parse_shapes(self, callback, found, lengths, in_shapes, may_lack_states=True):
@@ -100,7 +100,7 @@ class CallbackChecker:  # calls a user's methods, checks results
         Where all `in_shapes` are known, so must be those of the outputs and states; they may have
         lengths of 0 where one of the inputs has.
         """
-        ins, outs, states = self.parse_lists(callback, found, lengths, may_lack_states)
+        ins, outs, states = self.split_result_lists(callback, found, lengths, may_lack_states)
         complete = all(map(is_known, in_shapes))
         empty = complete and has_empty_axis(in_shapes)
         return (
@@ -118,20 +118,24 @@ class CallbackChecker:  # calls a user's methods, checks results
         if found is None and not complete:
             return None
         try:
-            out = tuple(_check_integer(n) for n in found)
+            out = tuple(_as_integer(n) for n in found)
         except (TypeError, ValueError):
             out = (-1,)
         if any(n < 0 for n in out) or len(out) > MAX_NDIM:
-            self.refuse(callback, found, f"shapes: tuples of int >= 0 with at most {MAX_NDIM} axes")
+            self.refuse_result(
+                callback, found, f"shapes: tuples of int >= 0 with at most {MAX_NDIM} axes"
+            )
         if empty:
             out = known_shape(out)
         if complete and not (out and all(out)):
-            self.refuse(callback, found, "a complete shape, since those of all inputs are known")
+            self.refuse_result(
+                callback, found, "a complete shape, since those of all inputs are known"
+            )
         return out or None
 
     def parse_types(self, callback, found, lengths, complete, may_lack_states=True):
         """Return the three lists of dtype names in `found`; None: an unknown dtype."""
-        ins, outs, states = self.parse_lists(callback, found, lengths, may_lack_states)
+        ins, outs, states = self.split_result_lists(callback, found, lengths, may_lack_states)
         return (
             [self.parse_dtype(callback, t) for t in ins],
             [self.parse_dtype(callback, t, complete) for t in outs],
@@ -142,19 +146,21 @@ class CallbackChecker:  # calls a user's methods, checks results
         """Return the name of one dtype; None if it is unknown."""
         if found is None:
             if known:
-                self.refuse(callback, found, "a NumPy type, since those of all inputs are known")
+                self.refuse_result(
+                    callback, found, "a NumPy type, since those of all inputs are known"
+                )
             return None
         try:
             return name_of(found)
         except (TypeError, ValueError):
-            return self.refuse(callback, found, "NumPy types, such as numpy.float32")
+            return self.refuse_result(callback, found, "NumPy types, such as numpy.float32")
 
-    def parse_ids(self, callback, out_grad, in_data, out_data):
+    def parse_array_ids(self, callback, out_grad, in_data, out_data):
         """Return the ids of the arrays that backward reads, from declare_backward_dependency."""
         found = self.call(callback, list(out_grad), list(in_data), list(out_data))
         known = {*out_grad, *in_data, *out_data}
-        if not isinstance(found, (list, tuple)) or not all(_is_id(i, known) for i in found):
-            self.refuse(
+        if not isinstance(found, (list, tuple)) or not all(_is_known_id(i, known) for i in found):
+            self.refuse_result(
                 callback,
                 found,
                 f"a list of ids out of out_grad {list(out_grad)}, in_data {list(in_data)} and "
@@ -162,24 +168,24 @@ class CallbackChecker:  # calls a user's methods, checks results
             )
         return [int(i) for i in found]
 
-    def parse_pairs(self, callback, groups, sources, targets):
+    def parse_inplace_pairs(self, callback, groups, sources, targets):
         """Return the pairs of ids that an in-place option returns for `groups`."""
         found = self.call(callback, *(list(g) for g in groups))
         if not isinstance(found, (list, tuple)):
-            self.refuse(callback, found, "a list of pairs of ids")
+            self.refuse_result(callback, found, "a list of pairs of ids")
         for pair in found:
             if (
                 not isinstance(pair, (list, tuple))
                 or len(pair) != 2
-                or not _is_id(pair[0], sources)
-                or not _is_id(pair[1], targets)
+                or not _is_known_id(pair[0], sources)
+                or not _is_known_id(pair[1], targets)
             ):
-                self.refuse(
+                self.refuse_result(
                     callback, pair, f"pairs of one of {list(sources)} with one of {list(targets)}"
                 )
         return [(int(a), int(b)) for a, b in found]
 
-    def refuse_replaced(self, callback, given, arrays):
+    def refuse_replaced_arrays(self, callback, given, arrays):
         """Refuse a list of arrays in which the user's code put others instead of writing into
         them; views of the same memory are fine."""
         if len(given) == len(arrays) and all(map(_has_same_memory, given, arrays)):
@@ -200,7 +206,7 @@ def _data_address(array):
     return array.ctypes.data if isinstance(array, np.ndarray) else array.data_ptr
 
 
-def _check_integer(number):
+def _as_integer(number):
     if isinstance(number, float):
         if not number.is_integer():
             raise ValueError(number)
@@ -211,7 +217,7 @@ def _check_integer(number):
         raise TypeError(number) from None
 
 
-def _is_id(value, known):
+def _is_known_id(value, known):
     return isinstance(value, (int, np.integer)) and value in known
 
 

@@ -483,7 +483,7 @@ def _check_definition(name, cls):
         states = check.parse_names(callback_of(probe, "list_auxiliary_states"))
         ids = list(range(2 * len(outputs) + len(arguments)))
         groups = ids[: len(outputs)], ids[len(outputs) : -len(outputs)], ids[-len(outputs) :]
-        check.parse_ids(callback_of(probe, "declare_backward_dependency"), *groups)
+        check.parse_array_ids(callback_of(probe, "declare_backward_dependency"), *groups)
     except OperatorError:  # raised by the user's code: it may need its parameters
         return
     twice = set(arguments) & set(states)

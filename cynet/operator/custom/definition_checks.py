@@ -42,7 +42,9 @@ def register_property(name, cls):
         "__qualname__": cls.__qualname__,
         "check": CallbackChecker(f"operator '{name}'"),
         "op_name": name,
-        "dtypes": None if cls.dtypes is None else dtype_names(f"operator '{name}'", cls.dtypes),
+        "dtypes": None
+        if cls.dtypes is None
+        else parse_dtype_names(f"operator '{name}'", cls.dtypes),
         "pure": _declared_value(cls, "pure"),
         "honours_req": _declared_value(cls, "honours_req"),
     }
@@ -61,7 +63,7 @@ def refuse_builtin(name):
         )
 
 
-def dtype_names(where, dtypes):
+def parse_dtype_names(where, dtypes):
     """Return the names of the dtypes that a definition declares, or raise ArgumentTypeError."""
     try:
         names = () if isinstance(dtypes, str) else tuple(name_of(each) for each in dtypes)
@@ -127,10 +129,12 @@ class GuardedProperty(OperatorProperty):  # checks a user's property
         method = callback_of(super(), "num_visible_outputs")
         found, n_out = self.check.call(method), len(self.list_outputs())
         if not isinstance(found, int) or not 1 <= found <= n_out:
-            self.check.refuse(method, found, f"an int from 1 to the number of outputs, {n_out}")
+            self.check.refuse_result(
+                method, found, f"an int from 1 to the number of outputs, {n_out}"
+            )
         return found
 
-    def _array_counts(self):
+    def _count_arrays(self):
         return (
             len(self.list_arguments()),
             len(self.list_outputs()),
@@ -141,13 +145,13 @@ class GuardedProperty(OperatorProperty):  # checks a user's property
         method = callback_of(super(), "infer_shape")
         found = self.check.call(method, list(in_shapes), list(out_shapes))
         # without inputs, consumers of the output give its shape
-        lengths, given = self._array_counts(), in_shapes or [None]
+        lengths, given = self._count_arrays(), in_shapes or [None]
         return self.check.parse_shapes(method, found, lengths, given, may_lack_states=False)
 
     def infer_type(self, in_types, out_types):
         method = callback_of(super(), "infer_type")
         found = self.check.call(method, list(in_types), list(out_types))
-        lengths, complete = self._array_counts(), bool(in_types) and None not in in_types
+        lengths, complete = self._count_arrays(), bool(in_types) and None not in in_types
         return self.check.parse_types(method, found, lengths, complete, may_lack_states=False)
 
     def forward_resource(self, in_shapes):
@@ -162,24 +166,24 @@ class GuardedProperty(OperatorProperty):  # checks a user's property
         if not isinstance(found, (list, tuple)) or not all(
             isinstance(each, int) and each in members for each in found
         ):
-            self.check.refuse(
+            self.check.refuse_result(
                 method, found, "a list of ResourceRequest.temp_space and ResourceRequest.random"
             )
         return list(found)
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return self.check.parse_ids(
+        return self.check.parse_array_ids(
             callback_of(super(), "declare_backward_dependency"), out_grad, in_data, out_data
         )
 
     def forward_inplace_option(self, in_data, out_data):
         method = callback_of(super(), "forward_inplace_option")
-        return self.check.parse_pairs(method, (in_data, out_data), in_data, out_data)
+        return self.check.parse_inplace_pairs(method, (in_data, out_data), in_data, out_data)
 
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
         needed = self.declare_backward_dependency(out_grad, in_data, out_data)
         groups = (out_grad, in_data, out_data, in_grad)
-        return self.check.parse_pairs(
+        return self.check.parse_inplace_pairs(
             callback_of(super(), "backward_inplace_option"), groups, needed, in_grad
         )
 
@@ -187,7 +191,7 @@ class GuardedProperty(OperatorProperty):  # checks a user's property
         method = callback_of(super(), "create_operator")
         found = self.check.call(method, ctx, list(in_shapes), list(in_types))
         if not isinstance(found, Operator):
-            self.check.refuse(method, found, "an Operator")
+            self.check.refuse_result(method, found, "an Operator")
         return found
 
 
@@ -206,10 +210,10 @@ def _check_definition(cls):
             ) from error
     # results that depend on a parameter are checked for each node
     with contextlib.suppress(MissingParameter):
-        _check_probe(probe)
+        _check_probe_results(probe)
 
 
-def _check_probe(probe):
+def _check_probe_results(probe):
     names = [*probe.list_arguments(), *probe.list_auxiliary_states()]
     twice = [n for n in names if names.count(n) > 1]
     if twice:
@@ -254,7 +258,7 @@ def _shape_of_array(number, ins, outs):
 
 def _example_shapes(probe):
     """Return (shapes of inputs, shapes of outputs) for trial inputs that the operator accepts."""
-    n_in, n_out, _ = probe._array_counts()
+    n_in, n_out, _ = probe._count_arrays()
     for shape in TRIAL_SHAPES:
         for given in ([shape] + [None] * (n_in - 1), [shape] * n_in):
             try:

@@ -288,7 +288,7 @@ class InstanceProperty(OperatorProperty):  # operator of a NumpyOp or NDArrayOp
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         method = callback_of(self.instance, "declare_backward_dependency")
-        return self.check.parse_ids(method, out_grad, in_data, out_data)
+        return self.check.parse_array_ids(method, out_grad, in_data, out_data)
 
     def create_operator(self, ctx, in_shapes, in_types):
         kind = _HostOperator if ctx.device_type == "gpu" else _NumpyOperator
@@ -325,7 +325,7 @@ class _NumpyOperator(Operator):  # runs a NumpyOp on views of the tensors
         given = {name: list(each) for name, each in arrays.items()}
         target = list(arrays)[-1]
         self.check.call(method, **given)
-        self.check.refuse_replaced(method, given[target], arrays[target])
+        self.check.refuse_replaced_arrays(method, given[target], arrays[target])
 
 
 def _numpy_views(blobs):
@@ -337,13 +337,13 @@ class _NDArrayOperator(_NumpyOperator):  # runs an NDArrayOp
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
         owner = self.memory_owner
-        self._lend_arrays(
+        self._call_with_loans(
             "forward", in_data=lend(in_data, owner), out_data=lend(out_data, owner, True)
         )
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
         owner = self.memory_owner
-        self._lend_arrays(
+        self._call_with_loans(
             "backward",
             out_grad=self.outputs.fill_missing(lend(out_grad, owner)),
             in_data=lend(in_data, owner),
@@ -351,7 +351,7 @@ class _NDArrayOperator(_NumpyOperator):  # runs an NDArrayOp
             in_grad=lend(in_grad, owner, True),
         )
 
-    def _lend_arrays(self, method, **arrays):
+    def _call_with_loans(self, method, **arrays):
         done = False
         try:
             self._call_method(method, **arrays)

@@ -88,14 +88,14 @@ class CustomProperty(OperatorProperty):  # node of a user's CustomOpProp
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         method = callback_of(self.custom, "declare_backward_dependency")
-        return self.check.parse_ids(method, out_grad, in_data, out_data)
+        return self.check.parse_array_ids(method, out_grad, in_data, out_data)
 
     def create_operator(self, ctx, in_shapes, in_types):
         method = callback_of(self.custom, "create_operator")
         types = [scalar_type(t) for t in in_types]
         op = self.check.call(method, ctx, [list(s) for s in in_shapes], types)
         if not isinstance(op, CustomOp):
-            self.check.refuse(method, op, "a CustomOp")
+            self.check.refuse_result(method, op, "a CustomOp")
         return CustomOperator(self, op, ctx, in_shapes, in_types)
 
 
@@ -154,7 +154,7 @@ class CustomOperator(Operator):  # runs a user's CustomOp
         try:
             method = callback_of(self.op, method)
             self.check.call(method, req=[REQUEST_NAMES[r] for r in req], **given, **more)
-            self.check.refuse_replaced(method, given[target], lent[target])
+            self.check.refuse_replaced_arrays(method, given[target], lent[target])
             done = True
         finally:
             del given

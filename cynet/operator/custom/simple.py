@@ -24,8 +24,8 @@ from .._simple import CFunction, Env
 from ..parameters import REQUIRED, Double
 from ..property import ResourceRequest
 from .callback_checks import TRIAL_SHAPES
-from .definition_checks import dtype_names, refuse_builtin
-from .simple_property import EnvArguments, SimpleProperty, assign, kNoInplace, make_property
+from .definition_checks import parse_dtype_names, refuse_builtin
+from .simple_property import EnvArguments, SimpleProperty, assign, kNoInplace, make_property_class
 from .simple_signatures import (
     GRADIENT_SIGNATURES,
     SHAPE_SIGNATURES,
@@ -182,7 +182,7 @@ class SimpleOp:
         self._set_operand_count(SIGNATURES[names], "function")
         self._check_inplace_option("set_function", inplace, _FORWARD_PAIRS)
         gradient = self.gradients.get(check_device(self.name, device), (function,))[0]
-        self._refuse_mixed(function, gradient)
+        self._require_one_language(function, gradient)
         self._check_shared_sizes(inplace)
         self.functions[device] = function
         self.forward_option = inplace
@@ -243,7 +243,9 @@ class SimpleOp:
                 f"simple_op '{self.name}': gradients of all devices must read the same "
                 f"arrays; one is {known.pop()}, this one {kind}"
             )
-        self._refuse_mixed(self.functions.get(check_device(self.name, device), gradient), gradient)
+        self._require_one_language(
+            self.functions.get(check_device(self.name, device), gradient), gradient
+        )
         self._check_shared_sizes(inplace)
         self.gradients[device] = (gradient, kind)
         self.backward_option = inplace
@@ -340,7 +342,7 @@ class SimpleOp:
         cynet.errors.ArgumentTypeError: operator doctest_odd takes int32, int64; input 'data' is
             float32
         """
-        self.dtypes = dtype_names(f"simple_op '{self.name}'", dtypes)
+        self.dtypes = parse_dtype_names(f"simple_op '{self.name}'", dtypes)
         return self._publish_operator()
 
     def set_resource_request(self, request: Any) -> SimpleOp:
@@ -449,7 +451,7 @@ class SimpleOp:
             )
         self.operands = operands
 
-    def _refuse_mixed(self, function, gradient):
+    def _require_one_language(self, function, gradient):
         if isinstance(function, CFunction) != isinstance(gradient, CFunction):
             raise ArgumentError(
                 f"simple_op '{self.name}': on one device function and gradient must both be C "
@@ -492,7 +494,7 @@ class SimpleOp:
     def _publish_operator(self):
         """Register the operator when it has its first function; later, renew its property."""
         if self.prop is None and self.functions:
-            self.prop = make_property(self)
+            self.prop = make_property_class(self)
             OPERATORS.remove(self.name)  # replaces an operator that a user registered earlier
             register_operator(self.name, self.prop)
         if self.prop is not None:

@@ -190,7 +190,7 @@ class PythonSimpleOperator(Operator):  # calls a user's two functions
         self.check.call(self.gradient, out_grad[0], *read, env, *in_grad, *req, ctx.run_ctx)
 
 
-def make_property(spec):
+def make_property_class(spec):
     body = {
         "spec": spec,
         "check": CallbackChecker(f"simple_op '{spec.name}'"),

@@ -63,10 +63,10 @@ class BoxNmsProperty(
         if len(shape) < 2:
             raise ShapeError(f"data has shape {shape}, expected (..., boxes, numbers of a box)")
         if shape[len(shape) - 1]:
-            self._check_columns(shape[len(shape) - 1])
+            self._column_positions(shape[len(shape) - 1])
         return [shape], [shape, merge_shapes(shape[: len(shape) - 1], out_shapes[1])], []
 
-    def _check_columns(self, width):
+    def _column_positions(self, width):
         """Return where score, class and box are in a row."""
         start, where = self.coord_start, f"operator {self.op_name}: parameter"
         if not 0 <= start <= width - 4:
@@ -98,7 +98,7 @@ class BoxNmsProperty(
                 f"operator {self.op_name}: an image has {n} boxes, at most {2**31 - 1} can be "
                 "sorted"
             )
-        self._check_columns(width)
+        self._column_positions(width)
         return super().create_operator(ctx, in_shapes, in_types)
 
     def compose_outputs(self, F, inputs, aux, training):

@@ -17,13 +17,13 @@ from ..precision import WIDEST, Precision
 MAX_ANCHORS = 4096  # limit of anchors at a position
 
 
-def base_anchors(stride, ratios, scales):
+def base_anchor_corners(stride, ratios, scales):
     """Corners of the anchors at the first position, a list of four numbers each.
 
     A square of `stride` pixels, in every ratio of height to width, times every scale; sides are
     whole numbers before they are scaled.
 
-    >>> base_anchors(16, [1.0], [2.0])
+    >>> base_anchor_corners(16, [1.0], [2.0])
     [[-8.0, -8.0, 23.0, 23.0]]
     """
     middle, out = 0.5 * (stride - 1), []
@@ -125,7 +125,7 @@ class ProposalProperty(KernelProperty, operator="_contrib_Proposal"):
         return super().create_operator(ctx, in_shapes, in_types)
 
     def kernel_params(self, in_shapes):
-        anchors = base_anchors(self.feature_stride, self.ratios, self.scales)
+        anchors = base_anchor_corners(self.feature_stride, self.ratios, self.scales)
         return {"anchors": [number for anchor in anchors for number in anchor]}
 
     def kernel_error(self, item, values):

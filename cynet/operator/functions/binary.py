@@ -44,7 +44,7 @@ def _smooth_l1_grad(F: Operators, x: Array, s: float) -> Array:
     return F.where(inside, x * square, F.sign(x))
 
 
-def _pair_example(call: str, output: str) -> str:
+def _gcd_lcm_example(call: str, output: str) -> str:
     return example_lines(f"{call}(mx.nd.array([3, 8, 5]), mx.nd.array([4, 6, 12]))", output)
 
 
@@ -125,7 +125,7 @@ BINARY = (  # a row for each function of two arrays
     Binary("maximum", "maximum", Gradient("greater_equal", "lesser"), simple=True,
         derivatives=(lambda F, a, b: a >= b, lambda F, a, b: a < b), onnx="Max",
         same=Form("_maximum", "The larger of two elements; NaN if one is.",
-            _pair_example("mx.nd.op._maximum", "[ 4.  8. 12.]"),
+            _gcd_lcm_example("mx.nd.op._maximum", "[ 4.  8. 12.]"),
             aliases=("_Maximum",), derivative=Flat()),
         broadcast=Form("broadcast_maximum", "The larger of two elements, broadcast.",
             "[[3. 2.]\n [3. 4.]]"),
@@ -134,7 +134,7 @@ BINARY = (  # a row for each function of two arrays
     Binary("minimum", "minimum", Gradient("lesser_equal", "greater"), simple=True,
         derivatives=(lambda F, a, b: a <= b, lambda F, a, b: a > b), onnx="Min",
         same=Form("_minimum", "The smaller of two elements; NaN if one is.",
-            _pair_example("mx.nd.op._minimum", "[3. 6. 5.]"),
+            _gcd_lcm_example("mx.nd.op._minimum", "[3. 6. 5.]"),
             aliases=("_Minimum",), derivative=Flat()),
         broadcast=Form("broadcast_minimum", "The smaller of two elements, broadcast.",
             "[[1. 2.]\n [3. 2.]]"),
@@ -143,7 +143,7 @@ BINARY = (  # a row for each function of two arrays
     Binary("hypot", "hypot", Gradient("hypot_lgrad", "hypot_rgrad"), amp=_IN_FLOAT32, result=FLOAT,
         derivatives=(lambda F, a, b: a / F._hypot(a, b), lambda F, a, b: b / F._hypot(a, b)),
         same=Form("_hypot", "Hypotenuse: ``sqrt(lhs ** 2 + rhs ** 2)``.",
-            _pair_example("mx.nd.op._hypot", "[ 5. 10. 13.]"),
+            _gcd_lcm_example("mx.nd.op._hypot", "[ 5. 10. 13.]"),
             aliases=("_Hypot",)),
         broadcast=Form("broadcast_hypot",
             "``sqrt(lhs ** 2 + rhs ** 2)`` element by element, broadcast.",

@@ -54,7 +54,7 @@ def register_unary(base: Any) -> None:
             amp=row.amp,
             example=make_unary_example(row),
             methods=(row.name,) if row.method else (),
-            in_sparse=_sparse_names(row, row.zero_stays),
+            in_sparse=_names_in_sparse(row, row.zero_stays),
             drawn_as=row.drawn_as,
             **base.class_attributes(row),
         )
@@ -91,7 +91,7 @@ def register_binary(base: Any, kind: str, **attributes: Any) -> None:
             or row.amp
             or (_WIDEST_PRECISION if kind in ("same", "broadcast") else DEFAULT_PRECISION),
             example=make_form_example(row, kind, form),
-            in_sparse=_sparse_names(form, form.sparse is not None),
+            in_sparse=_names_in_sparse(form, form.sparse is not None),
             **base.class_attributes(row, form),
             **attributes,
         )
@@ -132,7 +132,7 @@ def _register_row(
     register_operator(operator.name, made, aliases=operator.aliases)
 
 
-def _sparse_names(operator: Unary | Form, usual: bool) -> tuple[str, ...]:
+def _names_in_sparse(operator: Unary | Form, usual: bool) -> tuple[str, ...]:
     if not (usual if operator.in_sparse is None else operator.in_sparse):
         return ()
     return (operator.name, *(each for each in operator.aliases if each[0] != "_"))

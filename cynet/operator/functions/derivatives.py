@@ -13,7 +13,7 @@ from ..second_order import Array, Formula, Operators
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    _Rule = TypeVar("_Rule")
+    _Rule = TypeVar("_Rule")  # a rule for second gradients
 
 Derivative: TypeAlias = "Callable[..., Array]"  # in operators of mx.nd
 

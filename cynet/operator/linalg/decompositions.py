@@ -47,7 +47,7 @@ class SolveProperty(MatrixProperty, operator="_linalg_solve", aliases=("linalg_s
         a, b = (*front, front[-1]), (*front, columns)
         return [a, b], [b], []
 
-    def stack_sizes(self, in_shapes):
+    def matrix_stack_sizes(self, in_shapes):
         *leading, n, k = in_shapes[1]
         return leading, n, k
 

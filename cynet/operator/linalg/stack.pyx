@@ -52,14 +52,14 @@ class MatrixProperty(OperatorProperty):  # base: matrices in the last two axes
             shape = require_square(self, "A", shape)
         return [shape], [shape], []
 
-    def stack_sizes(self, in_shapes):
+    def matrix_stack_sizes(self, in_shapes):
         """Return (axes of the stack, rows, columns) for `MatrixOperator`."""
         *leading, m, n = in_shapes[0]
         return leading, m, n
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        leading, m, n = self.stack_sizes(in_shapes)
+        leading, m, n = self.matrix_stack_sizes(in_shapes)
         return MatrixOperator(self, in_types[0], prod(leading), m, n)
 
 

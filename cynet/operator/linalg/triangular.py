@@ -48,7 +48,7 @@ class _TriangularProperty(MatrixProperty):
         b = (*leading, m, n or size) if self.rightside else (*leading, m or size, n)
         return [(*leading, size, size), b], [b], []
 
-    def stack_sizes(self, in_shapes):
+    def matrix_stack_sizes(self, in_shapes):
         *leading, m, n = in_shapes[1]
         return leading, m, n
 
@@ -179,7 +179,7 @@ class MakeTrianProperty(
         size += abs(self.offset)
         return shape, (*leading, size, size)
 
-    def stack_sizes(self, in_shapes):
+    def matrix_stack_sizes(self, in_shapes):
         *leading, size, _ = self.output_shapes(in_shapes)[0]
         return leading, size, size
 

@@ -98,7 +98,7 @@ class MakeLossProperty(KernelProperty, operator="MakeLoss"):
     """
 
     @property
-    def backward(self):
+    def backward(self):  # the kernel of the gradient
         return Kernel(
             "constant_grad", ("data",) if self.normalization == "valid" else (), ("d_data",)
         )

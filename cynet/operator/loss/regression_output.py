@@ -48,7 +48,7 @@ class RegressionOutputProperty(KernelProperty):
         label = unify_shapes("label", label, data)
         return [merge_shapes(data, label), label], [merge_shapes(data, label)], []
 
-    def without_label(self, F, data, name):
+    def without_label(self, F, data, name):  # what a prediction gives
         return F.identity(data, name=name)
 
     def kernel_params(self, in_shapes):
@@ -109,7 +109,7 @@ class LogisticRegressionOutputProperty(
     <NDArray 2x1 @cpu(0)>
     """
 
-    def without_label(self, F, data, name):
+    def without_label(self, F, data, name):  # what a prediction gives
         return F.sigmoid(data, name=name)
 
 

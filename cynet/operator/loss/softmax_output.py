@@ -83,14 +83,14 @@ class SoftmaxOutputProperty(KernelProperty, operator="SoftmaxOutput", aliases=("
     <NDArray 2x3 @cpu(0)>
     """
 
-    def without_label(self, F, data, name):
+    def without_label(self, F, data, name):  # what a prediction gives
         if self.multi_output or self.preserve_shape:
             return F.softmax(data, axis=1 if self.multi_output else -1, name=name)
         rows = F.softmax(F.Flatten(data, name=f"{name}_rows"), name=f"{name}_of_rows")
         return F.reshape_like(rows, data, name=name)
 
     @property
-    def backward(self):
+    def backward(self):  # the kernel of the gradient
         read = ("output", "label", *(("d_output",) if self.out_grad else ()))
         return Kernel("softmax_output_grad", read, ("d_data",), in_place=(("output", "d_data"),))
 

@@ -49,7 +49,7 @@ class SVMOutputProperty(KernelProperty, operator="SVMOutput"):
     <NDArray 2x3 @cpu(0)>
     """
 
-    def without_label(self, F, data, name):
+    def without_label(self, F, data, name):  # what a prediction gives
         return F.identity(data, name=name)
 
     def infer_shape(self, in_shapes, out_shapes):

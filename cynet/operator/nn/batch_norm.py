@@ -13,7 +13,7 @@ from ..parameters import Bool, Double, Float, Int
 from ..precision import EITHER, Precision
 from ..property import merge_shapes
 from ..second_order import Rewrite
-from ..tensor.axes import normalize_axis, sizes_around
+from ..tensor.axes import normalize_axis, sizes_around_axis
 from .fused_activation import TakesReluHooks
 from .normalization_composed import normalize_axes, reshape_along, scale_shift
 
@@ -128,7 +128,7 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
         return normalize_axis(self.axis, shape)
 
     @property
-    def backward(self):
+    def backward(self):  # the kernels of the gradients
         # backward masks relu by the output, or recomputes the mask from data
         masks = "beta?" if self.relu and not self.residual else "none?"
         masked = "output" if self.relu and (self.residual or not self.last) else "none?"
@@ -140,7 +140,7 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
         )
 
     def kernel_params(self, in_shapes):
-        outer, channels, inner = sizes_around(in_shapes[0], self.positive_axis(in_shapes[0]))
+        outer, channels, inner = sizes_around_axis(in_shapes[0], self.positive_axis(in_shapes[0]))
         return {
             "outer": outer,
             "channels": channels,

@@ -18,7 +18,7 @@ cdef class FoldedActivation:  # an activation applied to an output
     cdef readonly bint relu   # relu, which our kernels apply themselves
     cdef readonly bint apart  # another activation, which `apply` applies afterwards
     # out = act(out)
-    cdef void apply_in_place(self, void* out) noexcept nogil
+    cdef void apply_in_place(self, void* out) noexcept nogil  # out = act(out)
     # The gradient before the activation: `grad` itself, or, if `nbytes` were requested, `space`,
     # filled with grad * act'(out).
     cdef void* mask_gradient(self, void* grad, const void* out, void* space) noexcept nogil

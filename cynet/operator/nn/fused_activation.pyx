@@ -22,7 +22,7 @@ cdef enum:
 class TakesReluHooks(GraphHooks):  # graph hooks: the operator can apply relu
     """Hooks of a property whose operator applies relu to output 0 if its `relu` is set."""
 
-    def epilogue(self, prop, in_shapes, in_types, kind, act_type=None):
+    def epilogue(self, prop, in_shapes, in_types, kind, act_type=None):  # the fused property
         takes = kind == ACTIVATION and act_type == "relu" and not prop.relu
         return prop.changed(relu=True) if takes else None
 
@@ -49,7 +49,7 @@ class FoldsActivation:  # mixin: the operator applies `activation`
 class FoldsActivationHooks(LayerHooks):  # graph hooks of FoldsActivation
     """Hooks of a FoldsActivation; subclasses define which activations and masks it supports."""
 
-    def epilogue(self, prop, in_shapes, in_types, kind, act_type=None):
+    def epilogue(self, prop, in_shapes, in_types, kind, act_type=None):  # the fused property
         if kind == ACTIVATION:
             applies = prop.activation is None and self.can_apply(
                 prop, act_type, in_shapes, in_types)
@@ -93,7 +93,7 @@ cdef class FoldedActivation:  # an activation applied to an output
         self.relu = activation == "relu"
         self.apart = activation is not None and not self.relu
 
-    cdef void apply_in_place(self, void* out) noexcept nogil:
+    cdef void apply_in_place(self, void* out) noexcept nogil:  # out = act(out)
         run_unary(&self.function, out, out, self.size)
 
     cdef void* mask_gradient(self, void* grad, const void* out, void* space) noexcept nogil:

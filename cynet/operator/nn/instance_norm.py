@@ -85,7 +85,7 @@ class ChannelsLastInstanceNorm(InstanceNormProperty):
     forward = Kernel("instance_norm_last", ("data", "gamma", "beta"))
 
     @property
-    def backward(self):
+    def backward(self):  # the kernel of the gradients
         read = ("d_output", "data", "gamma", *(("beta",) if self.relu else ()))
         writes = ("d_data", "d_gamma", "d_beta")
         return Kernel("instance_norm_last_grad", read, writes, in_place=(("d_output", "d_data"),))

@@ -122,7 +122,7 @@ class SelfAttentionQK(InterleavedProperty, operator="_contrib_interleaved_matmul
     (8, 5, 5)
     """
 
-    def projection_counts(self):
+    def projection_counts(self):  # interleaved arrays of each input
         return (3,)
 
 
@@ -147,7 +147,7 @@ class SelfAttentionValues(
     (5, 2, 8)
     """
 
-    def projection_counts(self):
+    def projection_counts(self):  # interleaved arrays of each input
         return (3,)
 
 
@@ -170,7 +170,7 @@ class CrossAttentionQK(InterleavedProperty, operator="_contrib_interleaved_matmu
     (8, 3, 5)
     """
 
-    def projection_counts(self):
+    def projection_counts(self):  # interleaved arrays of each input
         return (1, 2)
 
 
@@ -195,7 +195,7 @@ class CrossAttentionValues(
     (3, 2, 8)
     """
 
-    def projection_counts(self):
+    def projection_counts(self):  # interleaved arrays of each input
         return (2,)
 
 
@@ -243,7 +243,7 @@ cdef class AttentionOperator(Operator):  # products of attention's heads
         threads = min(threads_for(self.count * m * n * k // 8), <int>self.count)
         parallel_ranges(threads, self.count, _multiply_heads, &s)
 
-    cdef void _clear_parts(self, HeadStack c, int64_t rows, int64_t parts, int req) noexcept nogil:
+    cdef void _zero_parts(self, HeadStack c, int64_t rows, int64_t parts, int req) noexcept nogil:
         """Write zeros to `parts` parts of projections."""
         cdef int64_t width = 4 if self.single else 8
         cdef int64_t row, head
@@ -289,8 +289,8 @@ cdef class AttentionOperator(Operator):  # products of attention's heads
                 values = self._heads_of(in_grad[0].data, self.parts, self.parts - 1)
                 self._multiply(True, False, k, d, q, self._attention_heads(in_data[1].data),
                                self._heads_of(g, 1, 0), values, False, req[0])
-                self._clear_parts(self._heads_of(in_grad[0].data, self.parts, 0), k, self.parts - 1,
-                                  req[0])
+                self._zero_parts(self._heads_of(in_grad[0].data, self.parts, 0), k, self.parts - 1,
+                                 req[0])
             if req[1] != kNullOp:
                 self._multiply(False, True, q, k, d, self._heads_of(g, 1, 0),
                                self._heads_of(in_data[0].data, self.parts, self.parts - 1),
@@ -305,23 +305,23 @@ cdef class AttentionOperator(Operator):  # products of attention's heads
                            self._heads_of(in_data[0].data, of_queries, 0),
                            self._heads_of(in_grad[at].data, self.parts, self.parts - 2), True,
                            req[at])
-            self._clear_parts(self._heads_of(in_grad[at].data, self.parts, self.parts - 1), k, 1,
-                              req[at])
+            self._zero_parts(self._heads_of(in_grad[at].data, self.parts, self.parts - 1), k, 1,
+                             req[at])
         return 0
 
 
 cdef void _multiply_heads(void* arg, int64_t begin, int64_t end) noexcept nogil:
     cdef Products* s = <Products*>arg
     if s.dtype == kFloat32:
-        _multiply_typed(s, begin, end, <const float*>s.a.data, <const float*>s.b.data,
-                        <float*>s.c.data)
+        _multiply_head_range(s, begin, end, <const float*>s.a.data, <const float*>s.b.data,
+                             <float*>s.c.data)
     else:
-        _multiply_typed(s, begin, end, <const double*>s.a.data, <const double*>s.b.data,
-                        <double*>s.c.data)
+        _multiply_head_range(s, begin, end, <const double*>s.a.data, <const double*>s.b.data,
+                             <double*>s.c.data)
 
 
-cdef void _multiply_typed(const Products* s, int64_t begin, int64_t end, const floating* a,
-                          const floating* b, floating* c) noexcept nogil:
+cdef void _multiply_head_range(const Products* s, int64_t begin, int64_t end, const floating* a,
+                               const floating* b, floating* c) noexcept nogil:
     cdef int64_t i
     for i in range(begin, end):
         gemm(s.trans_a, s.trans_b, s.m, s.n, s.k, <floating>s.alpha,

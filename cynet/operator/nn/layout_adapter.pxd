@@ -8,4 +8,4 @@ cdef class LayoutAdapter(Operator):  # runs an operator on arrays of another lay
     # `inner` takes the array itself.
     cdef Operator data, weight, out
     # Temporary memory for nbytes, 64-byte aligned, that `inner` does not use.
-    cdef char* workspace(self, OpContext* ctx, size_t nbytes) except NULL nogil
+    cdef char* workspace(self, OpContext* ctx, size_t nbytes) except NULL nogil  # temporary memory

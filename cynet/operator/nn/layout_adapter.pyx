@@ -13,16 +13,16 @@ cdef enum:
     MAX_INPUTS = 3  # data, weight and bias
 
 
-def reorder_pieces(shape):
+def reorder_moves(shape):
     """(pieces, shape): moves that turn an array (N, *size, C) of `shape` into (N, C, *size)."""
     order = 0, len(shape) - 1, *range(1, len(shape) - 1)
     source = permute_view(whole_view(shape), order)
     return [StridedPart(source, whole_view(source.shape))], source.shape
 
 
-def reorder_operator(shape, dtype):
+def reordering_operator(shape, dtype):
     """The Operator that makes these moves on a CPU."""
-    return StridedCopyOperator(dtype, reorder_pieces(shape)[0])
+    return StridedCopyOperator(dtype, reorder_moves(shape)[0])
 
 
 cdef class LayoutAdapter(Operator):  # runs an operator on arrays of another layout
@@ -36,7 +36,7 @@ cdef class LayoutAdapter(Operator):  # runs an operator on arrays of another lay
         self.inner, self.data, self.weight, self.out = inner, data, weight, out
         self.stateful = inner.stateful
 
-    cdef char* workspace(self, OpContext* ctx, size_t nbytes) except NULL nogil:
+    cdef char* workspace(self, OpContext* ctx, size_t nbytes) except NULL nogil:  # temporary memory
         return <char*>get_space(&ctx.requested[ctx.n_requested - 1], nbytes)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
@@ -84,7 +84,7 @@ cdef class LayoutAdapter(Operator):  # runs an operator on arrays of another lay
         return 0
 
 
-cdef inline size_t _nbytes(Operator move, const TBlob* blob) noexcept nogil:
+cdef inline size_t _nbytes(Operator move, const TBlob* blob) noexcept nogil:  # temporary memory
     # bytes of temporary memory; 0 if nothing is copied
     if move is None or blob.data == NULL:
         return 0
@@ -103,7 +103,7 @@ cdef char* _reorder_inputs(LayoutAdapter self, OpContext* ctx, const TBlob* in_d
     return _reorder_input(self.weight, ctx, in_data + 1, given + 1, at) if ctx.n_in > 1 else at
 
 
-cdef OpContext _context_of_one_copy(OpContext* ctx) noexcept nogil:
+cdef OpContext _context_of_one_copy(OpContext* ctx) noexcept nogil:  # for the copy of one tensor
     cdef OpContext alone = ctx[0]
     alone.n_in = alone.n_out = 1
     alone.n_aux = 0

@@ -24,7 +24,7 @@ class PReLUHooks(GraphHooks):
         return (prop.changed(channels_last=True), [0]) if learned else None
 
 
-def check_slopes(data, gamma):
+def check_slope_shape(data, gamma):
     """Raise ShapeError unless gamma's axes have length 1 or are adjacent axes of data."""
     fits = len(gamma) <= len(data) and all(not n or g in (0, 1, n) for g, n in zip(gamma, data))
     own = [i for i, g in enumerate(gamma) if g > 1]
@@ -109,7 +109,7 @@ class LeakyReLUProperty(KernelProperty, operator="LeakyReLU"):
             gamma = in_shapes[1]
             if gamma is not None and len(gamma) > 1:
                 if data is not None:
-                    check_slopes(data, gamma)
+                    check_slope_shape(data, gamma)
             elif gamma is not None and len(gamma) != 1:
                 raise ShapeError(f"gamma has shape {tuple(gamma)}, expected an axis")
             elif data is not None:

@@ -14,16 +14,16 @@ from ..parameters import Bool, Enum, Int, Shape
 from ..precision import EITHER, Precision
 from ..property import ResourceRequest
 from ..second_order import Linear, Rewrite
-from .layout_adapter import LayoutAdapter, reorder_operator
+from .layout_adapter import LayoutAdapter, reordering_operator
 from .spatial_window import (
     LAYOUTS,
-    channels_first,
+    channels_first_shape,
     check_rank,
     check_window,
     is_channels_last,
     shape_in_layout,
+    slide_length,
     to_3d,
-    window_span,
 )
 
 _POOL_TYPES = ("max", "avg", "sum", "lp")  # values of `pool_type`
@@ -82,7 +82,7 @@ class PoolingProperty(KernelProperty, operator="Pooling"):
     """
 
     @property
-    def backward(self):
+    def backward(self):  # the kernel of the gradient
         if self.pool_type in ("avg", "sum"):
             return Kernel("pool_grad", ("d_output",), ("d_data",))
         roots = self.pool_type == "lp" and self.p_value > 1
@@ -135,13 +135,13 @@ class PoolingProperty(KernelProperty, operator="Pooling"):
             if data is not None:
                 sizes = [
                     self.geometry(axis, size)[0]
-                    for axis, size in enumerate(channels_first(data, self.layout)[2:])
+                    for axis, size in enumerate(channels_first_shape(data, self.layout)[2:])
                 ]
         if data is None:
             data = (0,) * len(known)
-        ends = channels_first(data, self.layout)[:2]
+        ends = channels_first_shape(data, self.layout)[:2]
         out = unify_shapes("output", out, shape_in_layout((*ends, *sizes), self.layout))
-        ends = channels_first(out, self.layout)[:2]
+        ends = channels_first_shape(out, self.layout)[:2]
         data = unify_shapes("data", data, shape_in_layout((*ends, *(0,) * len(sizes)), self.layout))
         return [data], [out], []
 
@@ -156,13 +156,13 @@ class PoolingProperty(KernelProperty, operator="Pooling"):
             out = -(-size // stride)
             missing = max((out - 1) * stride + kernel - size, 0)
             return out, kernel, stride, missing // 2, missing - missing // 2
-        span = window_span(self.kernel, axis, size, pad)
+        span = slide_length(self.kernel, axis, size, pad)
         if self.pooling_convention == "full":
             return -(-span // stride) + 1, kernel, stride, pad, pad
         return span // stride + 1, kernel, stride, pad, pad
 
     def kernel_params(self, in_shapes):
-        data = channels_first(in_shapes[0], self.layout)
+        data = channels_first_shape(in_shapes[0], self.layout)
         axes = [self.geometry(axis, size) for axis, size in enumerate(data[2:])]
         axes = zip(*to_3d(axes, (1, 1, 1, 0, 0)))
         sizes = dict(zip(("out_size", "kernel", "stride", "pad", "pad_after"), axes))
@@ -195,9 +195,9 @@ class PoolingProperty(KernelProperty, operator="Pooling"):
         (out,) = self.output_shapes(in_shapes)
         return LayoutAdapter(
             super().create_operator(ctx, in_shapes, in_types),
-            reorder_operator(in_shapes[0], in_types[0]),
+            reordering_operator(in_shapes[0], in_types[0]),
             None,
-            reorder_operator(out, in_types[0]),
+            reordering_operator(out, in_types[0]),
         )
 
     @property

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .spatial_window import channels_first, is_channels_last
+from .spatial_window import channels_first_shape, is_channels_last
 
 
 def _window_positions(p, size):
@@ -50,7 +50,7 @@ def pooling(p, F, x, aux, training):
             root = {2: F.sqrt, 3: F.cbrt}[p.p_value](F.where(none, F.ones_like(total), total))
             out = F.where(none, total, root)
     (made,) = p.output_shapes([x[0].shape])
-    out = out.reshape(channels_first(made, p.layout))
+    out = out.reshape(channels_first_shape(made, p.layout))
     return [F.moveaxis(out, 1, -1) if last else out]
 
 

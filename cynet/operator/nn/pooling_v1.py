@@ -12,7 +12,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Shape
 from ..second_order import Linear, Rewrite
-from .spatial_window import check_window, window_span
+from .spatial_window import check_window, slide_length
 
 
 class PoolingV1Property(KernelProperty, operator="Pooling_v1"):
@@ -43,7 +43,7 @@ class PoolingV1Property(KernelProperty, operator="Pooling_v1"):
     """
 
     @property
-    def backward(self):
+    def backward(self):  # the kernel of the gradient
         read = ("d_output", "data", "output") if self.pool_type == "max" else ("d_output",)
         return Kernel("pool_v1_grad", read, ("d_data",))
 
@@ -78,7 +78,7 @@ class PoolingV1Property(KernelProperty, operator="Pooling_v1"):
         kernel, stride, pad = self.kernel[axis], self.window[0][axis], self.window[1][axis]
         if size == 0:
             return 0, kernel, stride, pad
-        span = window_span(self.kernel, axis, size, pad)
+        span = slide_length(self.kernel, axis, size, pad)
         full = self.pooling_convention == "full"
         return (-(-span // stride) if full else span // stride) + 1, kernel, stride, pad
 

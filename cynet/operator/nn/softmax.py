@@ -11,7 +11,7 @@ from ..parameters import Bool, Double, Enum, Int
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Formula
-from ..tensor.axes import normalize_axis, sizes_around
+from ..tensor.axes import normalize_axis, sizes_around_axis
 
 LINE_COST = 8  # fixed cost of a line, in units of the cost of one element
 
@@ -115,7 +115,7 @@ class SoftmaxProperty(OutDType, KernelProperty, operator="softmax"):
         return KernelProperty.create_operator(self, ctx, in_shapes, in_types)
 
     def kernel_params(self, in_shapes):
-        sizes = sizes_around(in_shapes[0], self.positive_axis(in_shapes[0]))
+        sizes = sizes_around_axis(in_shapes[0], self.positive_axis(in_shapes[0]))
         return softmax_params(*sizes, self.sign * (self.temperature or 1.0), self.log_of)
 
     def cost_elements(self, in_shapes):

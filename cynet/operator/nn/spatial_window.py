@@ -13,17 +13,17 @@ def is_channels_last(layout: str | None) -> bool:
     return layout is not None and layout.endswith("C")
 
 
-def channels_first(shape: tuple[int, ...], layout: str | None) -> tuple[int, ...]:
+def channels_first_shape(shape: tuple[int, ...], layout: str | None) -> tuple[int, ...]:
     """The shape of an array (or a weight) of that layout, reordered to (N, C, *size).
 
-    >>> channels_first((8, 32, 24, 3), "NHWC")
+    >>> channels_first_shape((8, 32, 24, 3), "NHWC")
     (8, 3, 32, 24)
     """
     return (shape[0], shape[-1], *shape[1:-1]) if is_channels_last(layout) else tuple(shape)
 
 
 def shape_in_layout(shape, layout):
-    """The inverse of `channels_first`: the shape, in that layout, of an array (N, C, *size).
+    """The inverse of `channels_first_shape`: the shape, in that layout, of an array (N, C, *size).
 
     >>> shape_in_layout((8, 3, 32, 24), "NHWC")
     (8, 32, 24, 3)
@@ -74,7 +74,7 @@ def check_rank(name, shape, kernel, layout=None):
         )
 
 
-def window_span(kernel, axis, size, pad):
+def slide_length(kernel, axis, size, pad):
     """Return how far a window can slide along that spatial axis; ShapeError if it is too large."""
     span = size + 2 * pad - kernel[axis]
     if span < 0:

@@ -20,7 +20,7 @@ from ...base.dtype import dtype_flag
 from ..elementwise_loop import can_represent
 
 
-cdef Kernel _mixed_kernel(Kernel found, list reads, int write, bint number=False) except *:
+cdef Kernel _mark_mixed(Kernel found, list reads, int write, bint number=False) except *:
     """Return a kernel with operands of the dtypes `reads` and an output of dtype `write`. With
     `number` an operand that repeats is in the loop's dtype."""
     cdef int i, dtype
@@ -53,9 +53,9 @@ cdef class UnaryOperator(ElementwiseOperator):  # a function of one array
         known = data if prop.reads == "x" else out
         self.reads = ("", "x", "y").index(prop.reads)
         for add in range(2):
-            self.write[add] = _mixed_kernel(find_unary(prop.functor_for(compute).encode(), flag,
-                                                       add), [dtype_flag(data)], dtype_flag(out))
-            self.grad[add] = _mixed_kernel(
+            self.write[add] = _mark_mixed(find_unary(prop.functor_for(compute).encode(), flag,
+                                                     add), [dtype_flag(data)], dtype_flag(out))
+            self.grad[add] = _mark_mixed(
                 find_unary_grad((prop.gradient or "zero").encode(), grad, add),
                 _dtype_flags([out, known]), dtype_flag(data))
         self.set_loop(self.write[0], self.write[1], 1, -1, NULL, prop.functor_for(compute))
@@ -100,15 +100,15 @@ cdef class BinaryOperator(ElementwiseOperator):  # a function of two arrays
         inner = prop.gradient_dtype(types, out)
         self.reads = gradient.reads
         for add in range(2):
-            self.write[add] = _mixed_kernel(find_binary(prop.functor_for(compute).encode(), flag,
-                                                        add), _dtype_flags(types), dtype_flag(out))
+            self.write[add] = _mark_mixed(find_binary(prop.functor_for(compute).encode(), flag,
+                                                      add), _dtype_flags(types), dtype_flag(out))
             for side in range(2):
                 name = gradient.rhs if side else gradient.lhs
                 self.flat[side] = name is None
                 if self.flat[side]:
                     self.zeros[side] = find_unary(b"zero", dtype_flag(types[side]), False)
                     continue
-                self.grads[side][add] = _mixed_kernel(
+                self.grads[side][add] = _mark_mixed(
                     find_binary_grad(name.encode(), dtype_flag(inner), add), _dtype_flags(reads),
                     dtype_flag(types[side]))
         for side in range(2):
@@ -197,10 +197,10 @@ cdef class ScalarOperator(ElementwiseOperator):  # a function of an array and a 
         name = name or "grad_one"
         known = data if gradient.reads else out
         for add in range(2):
-            self.write[add] = _mixed_kernel(find_binary(prop.functor_for(compute).encode(), flag,
-                                                        add), [own, own], dtype_flag(out), True)
-            self.grad[add] = _mixed_kernel(find_binary_grad(name.encode(), inner, add),
-                                           _dtype_flags([out, known, known]), own, True)
+            self.write[add] = _mark_mixed(find_binary(prop.functor_for(compute).encode(), flag,
+                                                      add), [own, own], dtype_flag(out), True)
+            self.grad[add] = _mark_mixed(find_binary_grad(name.encode(), inner, add),
+                                         _dtype_flags([out, known, known]), own, True)
         store_scalar(prop.scalar, self.write[0].compute, self.number)
         self.set_loop(self.write[0], self.write[1], 2, 0 if prop.reverse else 1, self.number,
                       prop.functor_for(compute))
@@ -289,8 +289,8 @@ cdef class WideReduceOperator(Operator):  # reduces integers or bools to a wider
         self.divisor = self.space.reduced_size if prop.mean else 1.0
         self.reads = prop.reads
         for add in range(2):
-            self.grad[add] = _mixed_kernel(find_binary_grad(prop.gradient.encode(), to, add),
-                                           [to, own if prop.reads else to, to], own, not prop.reads)
+            self.grad[add] = _mark_mixed(find_binary_grad(prop.gradient.encode(), to, add),
+                                         [to, own if prop.reads else to, to], own, not prop.reads)
         store_scalar(1.0 / self.divisor if self.divisor else 1.0, self.grad[0].compute, self.weight)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,

@@ -80,7 +80,7 @@ class _BinaryProperty(_ElementwiseProperty):  # base: functions of two operands
 
     gradients = Gradient("grad_one", "grad_one", False, False)
 
-    def _loop_dtypes(self, common, compared):
+    def _out_and_loop_dtype(self, common, compared):
         """Return (the output's dtype, the loop's dtype)."""
         if self.result == BITS:
             refuse_floats(self.op_name, [common])
@@ -124,13 +124,15 @@ class NumpyBinary(_BinaryProperty):
         lhs, rhs = lhs or rhs, rhs or lhs
         if lhs is None:
             return [None, None], [out_types[0]], []
-        return [lhs, rhs], [self._loop_dtypes(promote_dtypes(lhs, rhs), None)[0]], []
+        return [lhs, rhs], [self._out_and_loop_dtype(promote_dtypes(lhs, rhs), None)[0]], []
 
     def create_operator(self, ctx, in_shapes, in_types):
         from ._loops import BinaryOperator
 
         lhs, rhs = in_types
-        out, compute = self._loop_dtypes(promote_dtypes(lhs, rhs), comparison_dtype(lhs, rhs))
+        out, compute = self._out_and_loop_dtype(
+            promote_dtypes(lhs, rhs), comparison_dtype(lhs, rhs)
+        )
         return BinaryOperator(self, [lhs, rhs], out, compute)
 
 
@@ -155,7 +157,7 @@ class NumpyScalar(_BinaryProperty):
         compared = common
         if self.result == BOOL and data not in FLOATS:
             compared = "int64" if whole and -(1 << 63) <= self.scalar < 1 << 63 else "float64"
-        found = self._loop_dtypes(common, compared)
+        found = self._out_and_loop_dtype(common, compared)
         if found[0] in INTEGERS and whole:
             number = getattr(self.scalar, "exact", self.scalar)
             check_int_range(int(number), found[0], f"operator {self.op_name}")

@@ -16,7 +16,7 @@ from .._base import OPERATORS, OpEntry, get_operator
 from ..checks.shapes import known_shape, plain_shape
 from ..functions.numpy_rows import NPX_UNARIES, UNARIES
 from ..property import OperatorProperty, is_known
-from .named_rows import IGNORED_NAMES, ROWS
+from .named_rows import IGNORED_PARAMS, ROWS
 from .promotion import DEFAULT_FLOAT, FLOATS, promote_dtypes
 
 _CONSTANTS = {"nan": float("nan"), "inf": float("inf"), "-inf": -float("inf")}  # text -> float
@@ -98,7 +98,7 @@ def supported_params(entry, params):
         for key, text in params.items()
         if entry.prop.any_parameters
         or (key in fields and not (text == "None" and key == "step"))
-        or key not in (*IGNORED_NAMES, "step")
+        or key not in (*IGNORED_PARAMS, "step")
     }
 
 
@@ -149,7 +149,9 @@ class NumpyFunction(OperatorProperty):  # operator that calls a function of mx.n
 
     def list_arguments(self):
         count = self.given.get("num_args", self.n_inputs)
-        return [f"arg{i}" for i in range(self.row.arity(self.given) if count is None else count)]
+        return [
+            f"arg{i}" for i in range(self.row.input_count(self.given) if count is None else count)
+        ]
 
     def list_outputs(self):
         count = self.row.output_count(self.given)
@@ -157,7 +159,7 @@ class NumpyFunction(OperatorProperty):  # operator that calls a function of mx.n
 
     def call(self, inputs):
         """Call the function; return its outputs as a list."""
-        found = self.row.run(function_of_path, inputs, self.given)
+        found = self.row.call_function(function_of_path, inputs, self.given)
         found = list(found) if isinstance(found, (list, tuple)) else [found]
         if len(found) != len(self.list_outputs()):
             raise ArgumentError(

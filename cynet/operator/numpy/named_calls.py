@@ -44,7 +44,7 @@ def choice(lookup, x, p):
     return lookup("np.random.choice")(a, p.get("size"), p.get("replace", True), weights)
 
 
-def _insert_positions(p, n):
+def _index_or_slice(p, n):
     if p.get("int_ind") is not None:
         return p["int_ind"]
     return slice(p.get("start"), p.get("stop"), p.get("step"))
@@ -55,7 +55,7 @@ def delete_elements(lookup, x, p):
     if len(x) > 1:
         raise ArgumentError("_npi_delete: in a graph what is deleted is an int or a slice")
     a, axis = (x[0].reshape(-1), 0) if p.get("axis") is None else (x[0], p["axis"])
-    remaining = onp.delete(onp.arange(a.shape[axis]), _insert_positions(p, a.shape[axis]))
+    remaining = onp.delete(onp.arange(a.shape[axis]), _index_or_slice(p, a.shape[axis]))
     return lookup("np.take")(a, remaining, axis, mode="clip")
 
 
@@ -64,7 +64,7 @@ def insert_elements(lookup, x, p):
     a, axis = (x[0].reshape(-1), 0) if p.get("axis") is None else (x[0], p["axis"])
     axis = axis % a.ndim
     n = a.shape[axis]
-    where = onp.insert(onp.arange(n), _insert_positions(p, n), -1)
+    where = onp.insert(onp.arange(n), _index_or_slice(p, n), -1)
     inserted = onp.flatnonzero(where == -1)
     if len(x) > 1:
         value = x[1]
@@ -102,12 +102,12 @@ def split(lookup, x, p):
     return _call_split(lookup, x, p, p.get("axis", 0))
 
 
-def split_1(lookup, x, p):
+def split_axis_1(lookup, x, p):
     """``np.hsplit``."""
     return _call_split(lookup, x, p, 1 if x[0].ndim > 1 else 0)
 
 
-def split_2(lookup, x, p):
+def split_axis_2(lookup, x, p):
     """``np.dsplit``."""
     return _call_split(lookup, x, p, 2)
 
@@ -181,12 +181,12 @@ def tensordot(lookup, x, p):
     return lookup("np.tensordot")(x[0], x[1], (p["a_axes_summed"], p["b_axes_summed"]))
 
 
-def where_left(lookup, x, p):
+def where_scalar_left(lookup, x, p):
     """Return a number where a condition is true, else elements."""
     return lookup("np.where")(x[0], p["scalar"], x[1])
 
 
-def where_right(lookup, x, p):
+def where_scalar_right(lookup, x, p):
     """Return elements where a condition is true, else a number."""
     return lookup("np.where")(x[0], x[1], p["scalar"])
 
@@ -199,13 +199,15 @@ def where_numbers(lookup, x, p):
 def call(lookup, x, p):
     """Call any function, with its arguments as text; for functions that MXNet has no name for."""
 
-    def resolve(value):
+    def resolve_argument(value):
         if isinstance(value, dict):
             if "array" in value:
                 return onp.array(value["array"], value["dtype"])
             return x[value["input"]]
-        return type(value)(map(resolve, value)) if isinstance(value, (list, tuple)) else value
+        return (
+            type(value)(map(resolve_argument, value)) if isinstance(value, (list, tuple)) else value
+        )
 
     args, kwargs = p["arguments"]
-    kwargs = {key: resolve(each) for key, each in kwargs.items()}
-    return lookup(p["function"])(*map(resolve, args), **kwargs)
+    kwargs = {key: resolve_argument(each) for key, each in kwargs.items()}
+    return lookup(p["function"])(*map(resolve_argument, args), **kwargs)

@@ -3,7 +3,7 @@
 from . import named_calls
 
 # Parameters that are ignored.
-IGNORED_NAMES = ("ctx", "num_args", "optimize", "order", "copy", "is_ascend", "size1", "is_int")
+IGNORED_PARAMS = ("ctx", "num_args", "optimize", "order", "copy", "is_ascend", "size1", "is_int")
 
 # Columns: name, function, arrays, parameters (MXNet's=NumPy's), output dtypes, output count. "*":
 # all inputs as a sequence, "**": one by one; "low?": an array unless a parameter is given.
@@ -123,8 +123,8 @@ _npi_boolean_mask_assign_tensor named.put_array data,mask,value - first
 _npi_choice named.choice input1?,input2? - int64
 _npi_delete named.delete_elements arr,obj? - first
 _npi_diag_indices_from named.diagonal_indices a - int64
-_npi_dsplit named.split_2 a - same parts
-_npi_hsplit named.split_1 a - same parts
+_npi_dsplit named.split_axis_2 a - same parts
+_npi_hsplit named.split_axis_1 a - same parts
 _npi_ediff1d named.differences ary,first?,last? - same
 _npi_einsum named.einsum **
 _npi_identity named.identity -
@@ -135,8 +135,8 @@ _npi_norm named.norm a - float
 _npi_pad named.pad a
 _npi_polyval named.polyval p,x
 _npi_tensordot named.tensordot a,b
-_npi_where_lscalar named.where_left condition,y - number
-_npi_where_rscalar named.where_right condition,x - number
+_npi_where_lscalar named.where_scalar_left condition,y - number
+_npi_where_rscalar named.where_scalar_right condition,x - number
 _np_call named.call ** - call call
 _npi_where_scalar2 named.where_numbers condition - float32
 """
@@ -159,7 +159,7 @@ class Row:  # a function of mx.np under MXNet's name
         self._outputs = outputs
         self.doc = f"``mx.{path}`` under MXNet's name."
 
-    def arity(self, given):
+    def input_count(self, given):
         """Return the number of inputs of a node that was not read from a file."""
         return sum(not each.endswith("?") for each in self.arrays)
 
@@ -175,7 +175,7 @@ class Row:  # a function of mx.np under MXNet's name
             return 1 + bool(given.get("returned", False))
         return given.get("sections") or len(given.get("indices", (0,)))
 
-    def run(self, lookup, inputs, given):
+    def call_function(self, lookup, inputs, given):
         """Call the function with the inputs; return its outputs."""
         if self.path.startswith("named."):
             return getattr(named_calls, self.path[6:])(lookup, inputs, given)
@@ -183,7 +183,7 @@ class Row:  # a function of mx.np under MXNet's name
         more = {
             self.words[key]: value
             for key, value in given.items()
-            if key not in IGNORED_NAMES and not (value is None and f"{key}?" in self.arrays)
+            if key not in IGNORED_PARAMS and not (value is None and f"{key}?" in self.arrays)
         }
         if self.arrays == ["*"]:
             return function(inputs, **more)

@@ -5,8 +5,8 @@ from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float, Int
 from ..property import merge_shapes
-from ..tensor.axes import normalize_axis, sizes_around
-from .ranges import ONE, NanCheck, has_range, range_shapes, require_bytes
+from ..tensor.axes import normalize_axis, sizes_around_axis
+from .ranges import ONE, NanCheck, has_calib_range, range_input_shapes, require_byte_dtype
 from .shapes import OUTPUTS
 
 _PER_CHANNEL_INPUTS = ("gamma", "beta", "moving_mean", "moving_var")  # shape (C,)
@@ -65,7 +65,7 @@ class QuantizedBatchNormProperty(
         super().__init__(**kwargs)
         if self.output_mean_var:
             self.fields["output_mean_var"].refuse(True, self._operator_label())
-        if not has_range(self):
+        if not has_calib_range(self):
             raise ArgumentError(
                 f"operator {self.op_name} needs min_calib_range and max_calib_range, the range of "
                 "its output"
@@ -79,15 +79,17 @@ class QuantizedBatchNormProperty(
             channels = unify_shapes("gamma", channels, (data[axis],))
             data = (*data[:axis], channels[0], *data[axis + 1 :])
         ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
-        return [data, *[channels] * 4, *range_shapes(self, in_shapes, 5)], [data, *ends], []
+        return [data, *[channels] * 4, *range_input_shapes(self, in_shapes, 5)], [data, *ends], []
 
     def infer_type(self, in_types, out_types):
         data = in_types[0] or "int8"
-        require_bytes(self, data)
+        require_byte_dtype(self, data)
         return [data, *["float32"] * 6], ["int8", "float32", "float32"], []
 
     def kernel_params(self, in_shapes):
-        outer, channels, inner = sizes_around(in_shapes[0], normalize_axis(self.axis, in_shapes[0]))
+        outer, channels, inner = sizes_around_axis(
+            in_shapes[0], normalize_axis(self.axis, in_shapes[0])
+        )
         return {
             "outer": outer,
             "channels": channels,

@@ -5,7 +5,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float
 from ..property import merge_shapes
-from .ranges import ONE, NanCheck, has_range, range_shapes, require_bytes
+from .ranges import ONE, NanCheck, has_calib_range, range_input_shapes, require_byte_dtype
 from .shapes import OUTPUTS
 
 _INPUT_NAMES = ("lhs", "rhs", "lhs_min", "lhs_max", "rhs_min", "rhs_max")  # arrays and their ranges
@@ -38,10 +38,10 @@ class _TwoArrayProperty(NanCheck, KernelProperty):  # base: 8-bit lhs and rhs
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        has_range(self)
+        has_calib_range(self)
 
     @property
-    def forward(self):
+    def forward(self):  # the kernel of the operator
         return Kernel("quantized_combine", _INPUT_NAMES, tuple(self.list_outputs()), whole=True)
 
     def list_outputs(self):
@@ -50,15 +50,15 @@ class _TwoArrayProperty(NanCheck, KernelProperty):  # base: 8-bit lhs and rhs
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(*in_shapes[:2], out_shapes[0])
         ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
-        return [shape, shape, *range_shapes(self, in_shapes, 2)], [shape, *ends], []
+        return [shape, shape, *range_input_shapes(self, in_shapes, 2)], [shape, *ends], []
 
     def infer_type(self, in_types, out_types):
         for name, dtype in zip(_INPUT_NAMES, in_types[:2]):
-            require_bytes(self, dtype, name)
+            require_byte_dtype(self, dtype, name)
         left, right = in_types[:2]
         if self.enable_float_output:
             out = "float32"
-        elif has_range(self):
+        elif has_calib_range(self):
             out = "uint8" if self.unsigned and left == right == "uint8" else "int8"
         else:
             out = "int32"
@@ -66,7 +66,7 @@ class _TwoArrayProperty(NanCheck, KernelProperty):  # base: 8-bit lhs and rhs
         return [left, right, *["float32"] * 4], outs, []
 
     def kernel_params(self, in_shapes):
-        calibrated = has_range(self)
+        calibrated = has_calib_range(self)
         return {
             "product": self.product,
             "calibrated": calibrated,

@@ -24,7 +24,7 @@ from ..property import ResourceRequest
 from ..tensor.axes import axis_of
 from ..tensor.concat import ConcatProperty
 from .int8_form import Int8Form
-from .ranges import ONE, nan_error, range_shapes, require_bytes
+from .ranges import ONE, nan_error, range_input_shapes, require_byte_dtype
 from .shapes import OUTPUTS
 
 
@@ -69,12 +69,12 @@ class QuantizedConcatProperty(ConcatProperty, operator="_contrib_quantized_conca
         n = self.num_args
         data, (out,), _ = super().infer_shape(in_shapes[:n], out_shapes[:1])
         ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
-        return [*data, *range_shapes(self, in_shapes, n)], [out, *ends], []
+        return [*data, *range_input_shapes(self, in_shapes, n)], [out, *ends], []
 
     def infer_type(self, in_types, out_types):
         n = self.num_args
         for i, dtype in enumerate(in_types[:n]):
-            require_bytes(self, dtype, f"arg{i}")
+            require_byte_dtype(self, dtype, f"arg{i}")
         out = None
         if None not in in_types[:n]:
             out = "uint8" if set(in_types[:n]) == {"uint8"} else "int8"
@@ -144,11 +144,11 @@ cdef class QuantizedConcatOperator(Operator):
         return 0
 
 
-cdef inline float _max_integer(int dtype) noexcept nogil:
+cdef inline float _max_integer(int dtype) noexcept nogil:  # largest integer of a symmetric range
     return 255 if dtype == kUint8 else 127
 
 
-cdef inline void _write_value(float value, int req, TBlob* to) noexcept nogil:
+cdef inline void _write_value(float value, int req, TBlob* to) noexcept nogil:  # write, add or skip
     if req == kNullOp:
         return
     (<float*>to.data)[0] = value + ((<float*>to.data)[0] if req == kAddTo else 0)

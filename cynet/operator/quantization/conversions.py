@@ -11,7 +11,15 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float
 from ..property import merge_shapes
-from .ranges import BYTES, ONE, NanCheck, has_range, quantized_dtype, range_shapes, require_bytes
+from .ranges import (
+    BYTES,
+    ONE,
+    NanCheck,
+    has_calib_range,
+    quantized_dtype,
+    range_input_shapes,
+    require_byte_dtype,
+)
 
 _RANGE_OF_INPUTS, _GIVEN_RANGE, _RANGE_OF_DATA = range(3)  # where a kernel gets the range from
 _OUTPUT_TRIPLE = ["output0", "output1", "output2"]  # an array and the ends of its range
@@ -37,7 +45,7 @@ class _ConversionProperty(NanCheck, KernelProperty):  # base: floats <-> integer
         ends = [
             unify_shapes(name, s, ONE) for name, s in zip(self.list_outputs()[1:], out_shapes[1:])
         ]
-        return [shape, *range_shapes(self, in_shapes, 1)], [shape, *ends], []
+        return [shape, *range_input_shapes(self, in_shapes, 1)], [shape, *ends], []
 
     def kernel_params(self, in_shapes):
         low, high = getattr(self, "min_calib_range", None), getattr(self, "max_calib_range", None)
@@ -83,7 +91,7 @@ class QuantizeProperty(_ConversionProperty, operator="_contrib_quantize"):
     """
 
     def infer_type(self, in_types, out_types):
-        require_bytes(self, in_types[0], allowed=("float32",))
+        require_byte_dtype(self, in_types[0], allowed=("float32",))
         return ["float32"] * 3, [self.out_type, "float32", "float32"], []
 
 
@@ -120,11 +128,11 @@ class QuantizeV2Property(_ConversionProperty, operator="_contrib_quantize_v2"):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        has_range(self)
+        has_calib_range(self)
 
     def infer_type(self, in_types, out_types):
         data = in_types[0] or "float32"
-        require_bytes(self, data, allowed=("float32", *BYTES))
+        require_byte_dtype(self, data, allowed=("float32", *BYTES))
         out = data if data in BYTES else quantized_dtype(self)
         return [data], [out, "float32", "float32"], []
 
@@ -167,10 +175,10 @@ class QuantizeAsymProperty(_ConversionProperty, operator="_contrib_quantize_asym
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        has_range(self)
+        has_calib_range(self)
 
     def infer_type(self, in_types, out_types):
-        require_bytes(self, in_types[0], allowed=("float32",))
+        require_byte_dtype(self, in_types[0], allowed=("float32",))
         return ["float32"], ["uint8", "float32", "float32"], []
 
 
@@ -205,10 +213,10 @@ class RequantizeProperty(_ConversionProperty, operator="_contrib_requantize"):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        has_range(self)
+        has_calib_range(self)
 
     def infer_type(self, in_types, out_types):
-        require_bytes(self, in_types[0], allowed=("int32",))
+        require_byte_dtype(self, in_types[0], allowed=("int32",))
         types = [quantized_dtype(self), "float32", "float32"]
         return ["int32", "float32", "float32"], types, []
 
@@ -234,7 +242,7 @@ class DequantizeProperty(_ConversionProperty, operator="_contrib_dequantize"):
     """
 
     def infer_type(self, in_types, out_types):
-        require_bytes(self, in_types[0])
+        require_byte_dtype(self, in_types[0])
         return [in_types[0], "float32", "float32"], ["float32"], []
 
     def kernel_params(self, in_shapes):

@@ -3,7 +3,7 @@
 from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Int
-from .ranges import ONE, NanCheck, range_shapes, require_bytes
+from .ranges import ONE, NanCheck, range_input_shapes, require_byte_dtype
 from .shapes import OUTPUTS
 
 INDEX_DTYPES = ("float32", "float64", "int32", "int64", "uint8", "int8")  # of the input
@@ -51,12 +51,12 @@ class QuantizedEmbeddingProperty(NanCheck, KernelProperty, operator="_contrib_qu
         if out is not None:
             data = out[:-1]
         ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
-        return [data, weight, *range_shapes(self, in_shapes, 2)], [out, *ends], []
+        return [data, weight, *range_input_shapes(self, in_shapes, 2)], [out, *ends], []
 
     def infer_type(self, in_types, out_types):
-        require_bytes(self, in_types[0], "data", INDEX_DTYPES)
+        require_byte_dtype(self, in_types[0], "data", INDEX_DTYPES)
         weight = in_types[1] or out_types[0] or "int8"
-        require_bytes(self, weight, "weight")
+        require_byte_dtype(self, weight, "weight")
         given = [in_types[0] or "float32", weight, "float32", "float32"]
         return given, [weight, "float32", "float32"], []
 

@@ -22,7 +22,7 @@ class Int8Form(NamedTuple):  # 8-bit operator that replaces a float one
     is_layer: bool = False
     fits: Callable = lambda prop: True
 
-    def copied_params(self, node):
+    def params_to_copy(self, node):
         """Return the parameters to copy from a node."""
         return {name: getattr(node.prop, name) for name in self.params if name in node.params}
 

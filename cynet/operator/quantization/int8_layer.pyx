@@ -29,7 +29,7 @@ from .ranges import nan_error
 cdef float MAX_INT32 = 2147483647.0  # maximum of int32
 
 
-cdef Int8Conv _conv_of_geometry(dict geometry) except *:
+cdef Int8Conv _conv_of_geometry(dict geometry) except *:  # sizes for the kernels
     cdef Int8Conv c
     c.batch, c.channels = geometry["batch"], geometry["channels"]
     c.filters, c.groups = geometry["filters"], geometry["groups"]
@@ -99,7 +99,7 @@ cdef class Int8Layer(Operator):  # runs an 8-bit convolution or dense layer
         cdef int level = cpu_level(), threads = max(threads_for(self.work), 1)
         cdef int64_t filters = self.conv.filters, items = dtype_size(out_data[0].dtype)
         cdef int64_t data_size = in_data[0].size, out_size = out_data[0].size
-        cdef int64_t packed = 0 if self.packed else self.packed_size(level)
+        cdef int64_t packed = 0 if self.packed else self.packed_weight_bytes(level)
         cdef bint apart = req[0] == kAddTo
         cdef Int8Epilogue e
         cdef const void* data = in_data[0].data
@@ -165,10 +165,10 @@ cdef class Int8Layer(Operator):  # runs an 8-bit convolution or dense layer
                     raise nan_error(self.where, name, place, nan)
         return 0
 
-    cdef int64_t packed_size(self, int level) noexcept nogil:
+    cdef int64_t packed_weight_bytes(self, int level) noexcept nogil:
         return int8_packed_size(level, self.conv)
 
-    cdef int64_t workspace_bytes(self, int level, int threads) noexcept nogil:
+    cdef int64_t workspace_bytes(self, int level, int threads) noexcept nogil:  # temporary memory
         return int8_workspace_bytes(level, self.conv, threads)
 
     cdef int pack_weight(self, int level, const void* weight, void* packed,
@@ -251,10 +251,10 @@ cdef class OnednnInt8Layer(Int8Layer):  # an Int8Layer by oneDNN
         self.stateful = True
         self.main, self.reorder, self.nbytes = primitives
 
-    cdef int64_t packed_size(self, int level) noexcept nogil:
+    cdef int64_t packed_weight_bytes(self, int level) noexcept nogil:
         return self.nbytes
 
-    cdef int64_t workspace_bytes(self, int level, int threads) noexcept nogil:
+    cdef int64_t workspace_bytes(self, int level, int threads) noexcept nogil:  # temporary memory
         return max(self.main.scratch_bytes, self.reorder.scratch_bytes)
 
     cdef int pack_weight(self, int level, const void* weight, void* packed,
@@ -288,11 +288,11 @@ cdef class OnednnInt8Layer(Int8Layer):  # an Int8Layer by oneDNN
         return self.main.run(tensors, space)
 
 
-cdef inline float _max_integer(int dtype) noexcept nogil:
+cdef inline float _max_integer(int dtype) noexcept nogil:  # largest integer of a symmetric range
     return 255 if dtype == kUint8 else 127
 
 
-cdef inline float _fine_step_count(int dtype) noexcept nogil:
+cdef inline float _fine_step_count(int dtype) noexcept nogil:  # steps of a range's larger end
     return 255.5 if dtype == kUint8 else 127.5
 
 

@@ -15,13 +15,13 @@ from ..nn.convolution.convolution import ConvolutionProperty
 from ..nn.convolution.onednn import ReorderWeight
 from ..nn.convolution.select import PackWeight
 from ..nn.fully_connected.fully_connected import FullyConnectedProperty
-from ..nn.spatial_window import channels_first, is_channels_last, to_3d
+from ..nn.spatial_window import channels_first_shape, is_channels_last, to_3d
 from ..parameters import Bool, Enum, Float
 from ..precision import Precision
 from ..property import ResourceRequest
 from .int8_form import Int8Form
 from .int8_layer import Int8Layer, Int8Pack, OnednnInt8Layer, packed_bytes
-from .ranges import ONE, has_range, quantized_dtype, require_bytes
+from .ranges import ONE, has_calib_range, quantized_dtype, require_byte_dtype
 from .shapes import OUTPUTS
 
 
@@ -86,7 +86,7 @@ class _Int8Layer:  # mixin of all 8-bit layers
         """Return the indices of the inputs that are channels-last in the channels-last form."""
         return [0]
 
-    def layer_shapes(self, in_shapes, out_shapes, n):
+    def float_layer_shapes(self, in_shapes, out_shapes, n):
         """Return the shapes of the first `n` inputs and the output, inferred by the float layer."""
         if self.packed_shape is not None:
             in_shapes = [in_shapes[0], self.packed_shape, *in_shapes[2:]]
@@ -113,7 +113,7 @@ class _Int8Layer:  # mixin of all 8-bit layers
                 "pad": (0, 0, 0),
             }
         stride, dilate, pad = self.window
-        data, out = (channels_first(shape, self.layout) for shape in (in_shapes[0], out))
+        data, out = (channels_first_shape(shape, self.layout) for shape in (in_shapes[0], out))
         return {
             "batch": data[0],
             "channels": data[1],
@@ -172,7 +172,7 @@ class _RawInt8Layer(_Int8Layer):  # output: sums of 32 bits
 
     def infer_shape(self, in_shapes, out_shapes):
         n = 2 if self.no_bias else 3
-        data, out = self.layer_shapes(in_shapes, out_shapes, n)
+        data, out = self.float_layer_shapes(in_shapes, out_shapes, n)
         names = self.list_arguments()[n:]
         one = [unify_shapes(name, s, ONE) for name, s in zip(names, in_shapes[n:])]
         ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
@@ -180,9 +180,9 @@ class _RawInt8Layer(_Int8Layer):  # output: sums of 32 bits
 
     def infer_type(self, in_types, out_types):
         n = 2 if self.no_bias else 3
-        require_bytes(self, in_types[0])
+        require_byte_dtype(self, in_types[0])
         for name, dtype in zip(("weight", "bias"), in_types[1:n]):
-            require_bytes(self, dtype, name, ("int8",))
+            require_byte_dtype(self, dtype, name, ("int8",))
         ins = [in_types[0], *["int8"] * (n - 1), *["float32"] * (2 * n)]
         return ins, ["int32", "float32", "float32"], []
 
@@ -263,7 +263,7 @@ class _Fused(_Int8Layer):  # base: 8-bit layers with a fused epilogue
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        if has_range(self) != (self.out_type != "float32"):
+        if has_calib_range(self) != (self.out_type != "float32"):
             raise ArgumentError(
                 f"operator {self.op_name}: out_type '{self.out_type}' with min_calib_range "
                 f"{self.min_calib_range}: integers of 8 bits need a range, float32 has none"
@@ -285,7 +285,7 @@ class _Fused(_Int8Layer):  # base: 8-bit layers with a fused epilogue
         residual = in_shapes[6] if self.with_residual else None
         if out_shapes[0] is None:
             out_shapes = [residual, *out_shapes[1:]]
-        (data, weight, bias), out = self.layer_shapes(layer, out_shapes, 3)
+        (data, weight, bias), out = self.float_layer_shapes(layer, out_shapes, 3)
         scale = unify_shapes("scale", in_shapes[2], bias)
         names, shapes = self.list_arguments(), list(in_shapes)
         shapes[:4] = data, weight, scale, bias
@@ -298,11 +298,11 @@ class _Fused(_Int8Layer):  # base: 8-bit layers with a fused epilogue
         return shapes, [out, *ends], []
 
     def infer_type(self, in_types, out_types):
-        require_bytes(self, in_types[0])
-        require_bytes(self, in_types[1], "weight", ("int8",))
+        require_byte_dtype(self, in_types[0])
+        require_byte_dtype(self, in_types[1], "weight", ("int8",))
         ins = [in_types[0], "int8", *["float32"] * 4]
         if self.with_residual:
-            require_bytes(self, in_types[6], "residual", ("float32", "uint8", "int8"))
+            require_byte_dtype(self, in_types[6], "residual", ("float32", "uint8", "int8"))
             ins += [in_types[6], "float32", "float32"]
         outs = [quantized_dtype(self), "float32", "float32"][: len(self.list_outputs())]
         return ins, outs, []

@@ -7,7 +7,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float, Int
 from ..property import merge_shapes
 from .conversions import AnyOrderHooks
-from .ranges import BYTE_LIMITS, NanCheck, require_bytes
+from .ranges import BYTE_LIMITS, NanCheck, require_byte_dtype
 
 _SCALE_FIELD = Float(doc="What a step counts for.", low=1e-38)
 _ZERO_FIELD = Int(0, doc="The integer that stands for 0.", low=-128, high=255)
@@ -69,7 +69,7 @@ class QuantizeLinearProperty(_LinearProperty, operator="_quantize_linear"):
         self.check_zero_point(self.out_type)
 
     def infer_type(self, in_types, out_types):
-        require_bytes(self, in_types[0], allowed=("float32",))
+        require_byte_dtype(self, in_types[0], allowed=("float32",))
         return ["float32"], [self.out_type], []
 
 
@@ -89,6 +89,6 @@ class DequantizeLinearProperty(_LinearProperty, operator="_dequantize_linear"):
     """
 
     def infer_type(self, in_types, out_types):
-        require_bytes(self, in_types[0])
+        require_byte_dtype(self, in_types[0])
         self.check_zero_point(in_types[0])
         return [in_types[0]], ["float32"], []

@@ -4,7 +4,7 @@ from ...base.errors import ArgumentError
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel
 from ..nn.pooling import PoolingProperty
-from ..nn.spatial_window import channels_first, is_channels_last, to_3d
+from ..nn.spatial_window import channels_first_shape, is_channels_last, to_3d
 from ..precision import Precision
 from ..property import ResourceRequest
 from .int8_form import Int8Form
@@ -64,7 +64,7 @@ class QuantizedPoolingProperty(
         return self.shapes_with_ranges(in_shapes, out_shapes, data, out)
 
     def kernel_params(self, in_shapes):
-        data = channels_first(in_shapes[0], self.layout)
+        data = channels_first_shape(in_shapes[0], self.layout)
         axes = [self.geometry(axis, size) for axis, size in enumerate(data[2:])]
         axes = zip(*to_3d(axes, (1, 1, 1, 0, 0)))
         sizes = dict(zip(("out_size", "kernel", "stride", "pad", "pad_after"), axes))

@@ -9,13 +9,13 @@ FINE_STEPS = {"uint8": 255.5, "int8": 127.5}  # steps for the larger end of a ra
 ONE = (1,)  # shape of the arrays with an end of a range
 
 
-def range_shapes(prop, in_shapes, first):
+def range_input_shapes(prop, in_shapes, first):
     """Return the shapes of the inputs from `first` on, which are ranges of one element each."""
     names = prop.list_arguments()[first:]
     return [unify_shapes(name, shape, ONE) for name, shape in zip(names, in_shapes[first:])]
 
 
-def require_bytes(prop, dtype, name="data", allowed=BYTES):
+def require_byte_dtype(prop, dtype, name="data", allowed=BYTES):
     """Raise ArgumentTypeError unless `dtype`, that of the input `name`, is known and allowed."""
     if dtype is not None and dtype not in allowed:
         raise ArgumentTypeError(
@@ -40,7 +40,7 @@ class NanCheck:  # mixin: errors name NaNs and infinities
         return nan_error(self._operator_label(), name, item, values[1])
 
 
-def has_range(prop):
+def has_calib_range(prop):
     """Return whether `prop` has a range; ArgumentError if only one end is given."""
     low, high = prop.min_calib_range, prop.max_calib_range
     if (low is None) != (high is None):
@@ -59,4 +59,4 @@ def quantized_dtype(prop):
     """Return the dtype for `out_type`; 'auto' is uint8 if the range is not negative."""
     if prop.out_type != "auto":
         return prop.out_type
-    return "uint8" if has_range(prop) and prop.min_calib_range >= 0 else "int8"
+    return "uint8" if has_calib_range(prop) and prop.min_calib_range >= 0 else "int8"

@@ -9,7 +9,7 @@ from ..parameters import Enum
 from ..property import merge_shapes
 from .conversions import AnyOrderHooks
 from .int8_form import Int8Form
-from .ranges import ONE, range_shapes, require_bytes
+from .ranges import ONE, range_input_shapes, require_byte_dtype
 
 OUTPUTS = ("output", "min_output", "max_output")  # an array and the ends of its range
 INPUTS_DOC = {  # descriptions of inputs
@@ -29,22 +29,22 @@ class SameRangeProperty(KernelProperty):  # base: outputs have the range of `dat
 
     def infer_type(self, in_types, out_types):
         data = in_types[0] or out_types[0]
-        require_bytes(self, data)
+        require_byte_dtype(self, data)
         return [data, "float32", "float32"], [data, "float32", "float32"], []
 
     def shapes_with_ranges(self, in_shapes, out_shapes, data, out):
         """The result of `infer_shape` for these shapes of data and output 0."""
         ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
-        return [data, *range_shapes(self, in_shapes, 1)], [out, *ends], []
+        return [data, *range_input_shapes(self, in_shapes, 1)], [out, *ends], []
 
 
-_MAX_KERNEL = Kernel("quantized_at_least", ("data", "min_data", "max_data"), OUTPUTS, whole=True)
+_RELU_KERNEL = Kernel("quantized_at_least", ("data", "min_data", "max_data"), OUTPUTS, whole=True)
 
 
 class QuantizedFlattenProperty(SameRangeProperty, operator="_contrib_quantized_flatten"):
     """Collapse all axes but the first of a quantized array: (N, d1, ...) becomes (N, d1*...)."""
 
-    forward = _MAX_KERNEL
+    forward = _RELU_KERNEL
     int8_form = Int8Form(FlattenProperty)
     example = """
     >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.ones((2, 2, 3)))
@@ -70,7 +70,7 @@ class QuantizedActProperty(SameRangeProperty, operator="_contrib_quantized_act")
         ("relu", "sigmoid", "softrelu", "softsign", "tanh"),
         doc="The activation; 'relu' alone can be computed on quantized arrays.",
     )
-    forward = _MAX_KERNEL
+    forward = _RELU_KERNEL
     graph = AnyOrderHooks()
     example = """
     >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.array([-1, 0, 0.5]))

@@ -29,11 +29,11 @@ class DensityProperty(KernelProperty):  # base of operators that compute densiti
     amp = Precision(WIDEST, WIDEST)
 
     @property
-    def forward(self):
+    def forward(self):  # the kernel of the densities
         return Kernel(self.kernel, ("sample", *self.parameters))
 
     @property
-    def backward(self):
+    def backward(self):  # the kernel of the gradients
         inputs = self.forward.reads
         return Kernel(f"{self.kernel}_grad", ("d_output", *inputs), tuple(f"d_{n}" for n in inputs))
 
@@ -100,7 +100,7 @@ class DirichletDensityProperty(
             powers = F.sum(powers, axis=-1, keepdims=True)
             return F.broadcast_add(powers, constant.reshape((*shape[:-1], 1)))
 
-        out = _log_where_inside(F, F.min(sample, axis=-1, keepdims=True) >= 0, log, sample)
+        out = _log_density_inside(F, F.min(sample, axis=-1, keepdims=True) >= 0, log, sample)
         out = out.reshape(self.output_shapes([sample.shape, alpha.shape])[0])
         return [out if self.is_log else F.exp(out)]
 
@@ -222,7 +222,7 @@ _EXAMPLE = """
     """
 
 
-def _log_where_inside(F, inside, log, sample):
+def _log_density_inside(F, inside, log, sample):
     """``log(sample)``, -inf with a gradient of 0 if the sample is not `inside`: log then gets
     another argument, so that there is no NaN."""
     among = F.broadcast_to(inside, shape=sample.shape)
@@ -236,7 +236,7 @@ def _density_rule(row):
         wide = [a.reshape(a.shape + (1,) * (sample.ndim - a.ndim)) for a in x[1:]]
         wide = [F.broadcast_to(a, shape=sample.shape) for a in wide]
         inside = row.inside(sample, *wide)
-        value = _log_where_inside(F, inside, lambda x: row.log(F, x, *wide), sample)
+        value = _log_density_inside(F, inside, lambda x: row.log(F, x, *wide), sample)
         return [value if p.is_log else F.exp(value)]
 
     return Rewrite(outputs)

@@ -25,7 +25,7 @@ from .._base cimport Operator, OpContext
 from ...base.errors import ArgumentError
 from ..products import PRODUCTS, ProductDesc, kernel_code
 from .layout import GATES
-from .layout import reserved_layout as lay_out
+from .layout import saved_values_layout as lay_out
 
 MODES = {"rnn_relu": RNN_RELU, "rnn_tanh": RNN_TANH, "lstm": LSTM, "gru": GRU}  # kernel codes
 
@@ -91,7 +91,7 @@ cdef class LayersOperator(Operator):  # runs RNN layers on the CPU
             self.shape.clip_max = prop.lstm_state_clip_max
             self.shape.clip_nan = prop.lstm_state_clip_nan
         self.dtype, self.item = kFloat64 if self.shape.wide else kFloat32, item
-        self.layers, self.directions = prop.num_layers, prop.directions
+        self.layers, self.directions = prop.num_layers, prop.direction_count
         self.width = GATES[prop.mode] * prop.state_size
         self.state_size = self.shape.batch * self.shape.state
         self.cell_size = self.shape.batch * self.shape.hidden

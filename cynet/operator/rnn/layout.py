@@ -49,7 +49,7 @@ def parameter_layout(prop: Any, input_size: int) -> tuple[list[Any], int]:
     ([Pass(inputs=3, i2h_weight=0, h2h_weight=18, i2h_bias=30, h2h_bias=36, projection=30, \
 gates=0, h=0, c=0, n=0, full=0)], 42)
     """
-    directions, hidden, out = prop.directions, prop.state_size, prop.out_size
+    directions, hidden, out = prop.direction_count, prop.state_size, prop.out_size
     rows = GATES[prop.mode] * hidden
     weights, at = [], 0
     for number in range(prop.num_layers * directions):
@@ -64,7 +64,7 @@ gates=0, h=0, c=0, n=0, full=0)], 42)
     return passes, at + 2 * len(weights) * rows
 
 
-def reserved_layout(prop, data):
+def saved_values_layout(prop, data):
     """(passes, inputs, masks, size) for data of that shape: `parameters` with the offsets of the
     values saved by forward; for each layer the offsets of its input and of its dropout factors,
     both (steps, batch, directions * out_size), or -1 if absent; and the total size.
@@ -87,9 +87,9 @@ def reserved_layout(prop, data):
             at += size
         passes.append(one._replace(**offsets))
     inputs, masks = [-1] * prop.num_layers, [-1] * prop.num_layers
-    each = steps * states * prop.directions
+    each = steps * states * prop.direction_count
     for layer in range(1, prop.num_layers):
-        if prop.directions == 2 or prop.p > 0:  # else the layer's input is the output below
+        if prop.direction_count == 2 or prop.p > 0:  # else the layer's input is the output below
             inputs[layer] = at
             at += each
         if prop.p > 0:

@@ -9,7 +9,7 @@ from ..parameters import MAX_ARRAYS, Bool, Double, Enum, Float, Int
 from ..precision import LOW, Precision
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
 from .layers import LayersOperator
-from .layout import GATES, parameter_layout, reserved_layout
+from .layout import GATES, parameter_layout, saved_values_layout
 
 
 class RNNProperty(OperatorProperty, operator="RNN"):
@@ -123,7 +123,7 @@ class RNNProperty(OperatorProperty, operator="RNN"):
         return cls(mode="lstm", state_size=1, num_layers=1)
 
     @property
-    def directions(self):
+    def direction_count(self):
         """The number of directions: 1, or 2 if it is bidirectional."""
         return 2 if self.bidirectional else 1
 
@@ -157,7 +157,7 @@ class RNNProperty(OperatorProperty, operator="RNN"):
         return 2 if self.mode == "lstm" else 1
 
     def infer_shape(self, in_shapes, out_shapes):
-        n, hidden, both = self._count_states(), self.out_size, self.directions
+        n, hidden, both = self._count_states(), self.out_size, self.direction_count
         rows = self.num_layers * both
         for name, shape in zip(self.list_arguments(), in_shapes[:3]):
             wanted = 1 if name == "parameters" else 3
@@ -181,7 +181,7 @@ class RNNProperty(OperatorProperty, operator="RNN"):
         ins = [data, weights, *states]
         if self.use_sequence_length:
             ins.append((batch,))
-        memory = (max(reserved_layout(self, data)[3], 1),) if is_known(data) else None
+        memory = (max(saved_values_layout(self, data)[3], 1),) if is_known(data) else None
         outs = [(data[0], batch, both * hidden), *states[: len(out_shapes) - 2]]
         return ins, [*outs, memory], []
 
@@ -189,7 +189,7 @@ class RNNProperty(OperatorProperty, operator="RNN"):
         """Return the input size that a vector of parameters of this shape is for; 0 if unknown."""
         if not is_known(shape):
             return 0
-        each = GATES[self.mode] * self.state_size * self.directions
+        each = GATES[self.mode] * self.state_size * self.direction_count
         size, rest = divmod(shape[0] - parameter_layout(self, 0)[1], each)
         if rest or size < 1:
             raise ShapeError(f"parameters of shape {tuple(shape)} fit no input size")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..second_order import Rewrite
-from .layout import GATES, parameter_layout, reserved_layout
+from .layout import GATES, parameter_layout, saved_values_layout
 
 
 def constant_like(F, values, like):
@@ -83,13 +83,13 @@ class _LayerDirection:  # one direction of one layer: its weights and step
             next_h, next_cell = self.step(products[t], h, cell)
             outs[t] = next_h
             if active is not None:
-                outs[t] = self._select_rows(active[t], next_h, F.zeros_like(next_h))
-                next_h = self._select_rows(active[t], next_h, h)
-                next_cell = None if cell is None else self._select_rows(active[t], next_cell, cell)
+                outs[t] = self._choose_rows(active[t], next_h, F.zeros_like(next_h))
+                next_h = self._choose_rows(active[t], next_h, h)
+                next_cell = None if cell is None else self._choose_rows(active[t], next_cell, cell)
             h, cell = next_h, next_cell
         return F.stack(*outs, axis=0), h, cell
 
-    def _select_rows(self, rows, a, b):
+    def _choose_rows(self, rows, a, b):
         mask = np.broadcast_to(rows[:, None], a.shape)
         return self.F.where(constant_like(self.F, mask, a), a, b)
 
@@ -102,7 +102,7 @@ def _rnn_stepwise(p, F, x, aux, training):
     active = None
     if p.use_sequence_length:
         active = np.arange(data.shape[0])[:, None] < x[-1].asnumpy().astype(np.int64)
-    _, _, masks, _ = reserved_layout(p, data.shape)
+    _, _, masks, _ = saved_values_layout(p, data.shape)
     passes, _ = parameter_layout(p, data.shape[2])
     last, last_cells = [], []
     for layer in range(p.num_layers):
@@ -110,8 +110,8 @@ def _rnn_stepwise(p, F, x, aux, training):
             factors = _slice_vector(F, aux[-1], masks[layer], data.shape).astype(data.dtype)
             data = data * factors.detach()
         outs = []
-        for direction in range(p.directions):
-            k = layer * p.directions + direction
+        for direction in range(p.direction_count):
+            k = layer * p.direction_count + direction
             cell = _LayerDirection(p, F, flat, passes[k])
             out, h, c = cell.run_steps(data, states[k], cells[k], active, direction == 1)
             outs.append(out)

@@ -6,7 +6,7 @@ from ..second_order import Rewrite
 from ..storage_types import DENSE, SparseRule
 
 
-def _out_stype(prop, stypes):
+def _cast_stype(prop, stypes):
     return prop.stype
 
 
@@ -18,7 +18,7 @@ def _cast_gradient_node(S, entry, prop, params, inputs):
     return S.gradients.CastNode(inputs[0])
 
 
-def _is_sparse(prop):
+def _casts_to_sparse(prop):
     return prop.stype != DENSE
 
 
@@ -30,7 +30,7 @@ class CastStorageProperty(KernelProperty, operator="cast_storage"):
     backward = Kernel("identity", ("d_output",), ("d_data",), (("d_output", "d_data"),))
     floats = ()
     stype = Enum(("default", "row_sparse", "csr"), doc="Storage type of the output.")
-    sparse = SparseRule(_out_stype, _cast_sparse, _cast_gradient_node, makes=_is_sparse)
+    sparse = SparseRule(_cast_stype, _cast_sparse, _cast_gradient_node, makes=_casts_to_sparse)
     in_sparse = ("cast_storage",)
     example = """
     >>> mx.nd.cast_storage(mx.nd.array([[0, 1], [0, 0]]), stype="csr").indices.asnumpy()

@@ -23,10 +23,10 @@ def _quotient_stype(prop, stypes):
 
 
 def _make_union_rule(function):
-    def form(S, entry, prop, inputs, params):
+    def compute_union(S, entry, prop, inputs, params):
         return S.cells.apply_to_union(function, *inputs) if S.cells.same_layout(*inputs) else None
 
-    return SparseRule(_common_stype, form, needs_dense=True)
+    return SparseRule(_common_stype, compute_union, needs_dense=True)
 
 
 def _add_all_sparse(S, entry, prop, inputs, params):

@@ -33,7 +33,7 @@ def _dot_sparse(S, entry, prop, inputs, params):
             return S.product.csr_dot_dense(lhs, rhs, prop.transpose_a)
     elif lhs.stype == "csr" and rhs.stype == "row_sparse":
         if stype in (None, "row_sparse" if prop.transpose_a else "default"):
-            return S.product.csr_dot_rows(lhs, rhs, prop.transpose_a)
+            return S.product.csr_dot_row_sparse(lhs, rhs, prop.transpose_a)
     elif (lhs.stype, rhs.stype, prop.transpose_a) == ("default", "csr", False) and (
         stype != "row_sparse"
     ):

@@ -5,7 +5,7 @@ places; the first of equal elements wins, and NaN is the extreme of any row that
 """
 
 from ...base.errors import ArgumentError
-from ..checks.index_dtype import WIDENED_DTYPES, IndexWrite
+from ..checks.index_dtype import WIDER_DTYPES, IndexWrite
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Int
 from ..property import ShapesFromInput
@@ -20,10 +20,10 @@ class ArgExtremeProperty(KernelProperty):  # base of argmax and argmin
 
     def infer_type(self, in_types, out_types):
         kind = in_types[0] or out_types[0]
-        return [kind], [WIDENED_DTYPES.get(kind, kind)], []
+        return [kind], [WIDER_DTYPES.get(kind, kind)], []
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        found = WIDENED_DTYPES.get(in_types[0], in_types[0])
+        found = WIDER_DTYPES.get(in_types[0], in_types[0])
         return [IndexWrite(("output", found, self.kernel_params(in_shapes)["n"]))]
 
 

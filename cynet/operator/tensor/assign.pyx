@@ -96,9 +96,9 @@ cdef class AssignOperator(Operator):
         view = subview(everything, *ranges)
         rhs = whole_view(view.shape)
         zeros = (0,) * len(shape)
-        _set_strided_space(&self.whole, everything.shape, everything.strides, everything.strides)
-        _set_strided_space(&self.part, view.shape, view.strides, rhs.strides)
-        _set_strided_space(&self.constant, view.shape, view.strides, zeros)
+        _fill_strided_space(&self.whole, everything.shape, everything.strides, everything.strides)
+        _fill_strided_space(&self.part, view.shape, view.strides, rhs.strides)
+        _fill_strided_space(&self.constant, view.shape, view.strides, zeros)
         self.offset = view.offset * <Py_ssize_t>dtype_size(self.dtype)
         self.fills = number is not None
         run_cast(kFloat64, self.dtype, &value, self.value, 1)
@@ -151,7 +151,7 @@ cdef class AssignOperator(Operator):
         return 0
 
 
-cdef int _set_strided_space(StridedSpace* space, shape, dst, src) except -1:
+cdef int _fill_strided_space(StridedSpace* space, shape, dst, src) except -1:
     cdef int i
     space.ndim = len(shape)
     for i in range(space.ndim):

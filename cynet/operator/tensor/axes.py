@@ -43,7 +43,7 @@ def axes_of(axes, ndim, exclude=False):
     return tuple(found)
 
 
-def sizes_around(shape, axis):
+def sizes_around_axis(shape, axis):
     """Products of the lengths before and after `axis`, and its own: (outer, length, inner)."""
     outer = inner = 1
     for n in shape[:axis]:
@@ -54,11 +54,11 @@ def sizes_around(shape, axis):
 
 
 def params_along_axis(shape, axis):
-    """`sizes_around` with the kernels' names for it; None takes the whole array as a line.
+    """`sizes_around_axis` with the kernels' names for it; None takes the whole array as a line.
 
     >>> params_along_axis((2, 3, 4), 1)
     {'outer': 2, 'n': 3, 'inner': 4}
     """
     if axis is None:
         shape, axis = (prod(shape),), 0
-    return dict(zip(("outer", "n", "inner"), sizes_around(shape, axis_of(axis, len(shape)))))
+    return dict(zip(("outer", "n", "inner"), sizes_around_axis(shape, axis_of(axis, len(shape)))))

@@ -6,7 +6,7 @@ a side. Comparisons give 1 and 0 in the inputs' dtype. Integer division truncate
 """
 
 from .._elementwise import LoopsOperator
-from ..elementwise_loop import CHEAP_FUNCTORS, Loop, binary_gradients
+from ..elementwise_loop import CHEAP_FUNCTORS, Loop, binary_gradient_loops
 from ..functions.classes import register_binary
 from ..functions.row import Gradient
 from ..graph_hooks import GraphHooks, Traits
@@ -23,7 +23,7 @@ class BinaryHooks(GraphHooks):
         return [Loop("binary", prop.functor, tuple(in_data), out_data[0])]
 
     def backward_loops(self, prop, out_grad, in_data, out_data, in_grad):
-        return binary_gradients(prop.gradients, out_grad[0], *in_data, in_grad)
+        return binary_gradient_loops(prop.gradients, out_grad[0], *in_data, in_grad)
 
     def is_memory_bound(self, prop, in_shapes):
         return prop.functor in CHEAP_FUNCTORS

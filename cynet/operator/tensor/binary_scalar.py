@@ -6,7 +6,7 @@ the integers of the dtype is compared as it is (`fold_out_of_range_scalar`).
 """
 
 from .._elementwise import LoopsOperator
-from ..elementwise_loop import CHEAP_FUNCTORS, Loop, binary_gradients
+from ..elementwise_loop import CHEAP_FUNCTORS, Loop, binary_gradient_loops
 from ..functions.classes import register_binary
 from ..graph_hooks import GraphHooks, Traits
 from ..parameters import Bool, Number
@@ -23,8 +23,8 @@ class BinaryScalarHooks(GraphHooks):
 
     def backward_loops(self, prop, out_grad, in_data, out_data, in_grad):
         targets = (None, in_grad[0]) if prop.reverse else (in_grad[0], None)
-        operands = prop._ordered_operands(in_data[0] if prop.reads_array() else out_grad[0])
-        return binary_gradients(prop.gradients, out_grad[0], *operands, targets)
+        operands = prop._ordered_operands(in_data[0] if prop.grad_reads_array() else out_grad[0])
+        return binary_gradient_loops(prop.gradients, out_grad[0], *operands, targets)
 
     def is_memory_bound(self, prop, in_shapes):
         return prop.functor in CHEAP_FUNCTORS
@@ -51,9 +51,9 @@ class BinaryScalarProperty(OperatorProperty):
         }
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *in_data] if self.reads_array() else out_grad
+        return [*out_grad, *in_data] if self.grad_reads_array() else out_grad
 
-    def reads_array(self):
+    def grad_reads_array(self):
         """Return whether the gradient depends on the array, not on the number alone."""
         gradient = self.gradients
         functor = gradient.rhs if self.reverse else gradient.lhs

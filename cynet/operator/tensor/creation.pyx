@@ -110,7 +110,7 @@ class ZerosProperty(CreationProperty, operator="_zeros"):
     <NDArray 2x2 @cpu(0)>
     """
 
-    def start_step_repeat(self):
+    def start_step_repeat(self):  # start alone: a constant
         return (0.0,)
 
 
@@ -126,7 +126,7 @@ class OnesProperty(CreationProperty, operator="_ones"):
     <NDArray 2x2 @cpu(0)>
     """
 
-    def start_step_repeat(self):
+    def start_step_repeat(self):  # start alone: a constant
         return (1.0,)
 
 
@@ -143,7 +143,7 @@ class FullProperty(CreationProperty, operator="_full"):
     <NDArray 2x2 @cpu(0)>
     """
 
-    def start_step_repeat(self):
+    def start_step_repeat(self):  # start alone: a constant
         return (self.value,)
 
 

@@ -25,10 +25,10 @@ from ..elementwise_loop import BYTE_LOOPS, CHEAP_FUNCTORS, fold_out_of_range_sca
 from ..graph_hooks import GraphHooks
 from ..property import OperatorProperty
 
-REGISTERS = FUSED_REGISTERS  # number of registers of a chain
+REGISTER_COUNT = FUSED_REGISTERS  # number of registers of a chain
 cdef enum:
     MAX_ARRAYS = 64  # maximum number of arrays of a chain
-ARRAYS = MAX_ARRAYS  # maximum number of arrays of a chain, for Python
+MAX_CHAIN_ARRAYS = MAX_ARRAYS  # maximum number of arrays of a chain, for Python
 
 cdef enum:
     COSTLY_TIME = 6  # time of a functor outside CHEAP_FUNCTORS, in units of an addition
@@ -53,7 +53,7 @@ class Memory(NamedTuple):  # where an operand lies in its array
 
 
 class Register(NamedTuple):  # operand that only a register holds
-    """An operand that only passes from loop to loop, in register `index`, below REGISTERS."""
+    """An operand that only passes from loop to loop, in register `index`, below REGISTER_COUNT."""
 
     index: int
 
@@ -166,7 +166,7 @@ cdef class ChainOperator(Operator):
         self.steps.resize(3 * self.loops.size())
         plan_chain(&self.chain, self.loops.data(), self.steps.data(), registers)
 
-    cdef int _add_operand(self, each, prop, int kind) except -1:
+    cdef int _add_operand(self, each, prop, int kind) except -1:  # returns the operand's index
         cdef FusedOperand operand
         memset(&operand, 0, sizeof(operand))
         if isinstance(each, Memory):

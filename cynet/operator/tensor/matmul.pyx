@@ -118,7 +118,7 @@ cdef int _multiply(ProductOperator self, OpContext* ctx, int which, int req, bin
         s.n_space = product_workspace_bytes(threads)
         s.space = <char*>get_space(&ctx.requested[0], s.parts * s.n_space)
         if s.parts == 1:
-            _own_gemm(&s, 0, self.batch, threads, s.space)
+            _multiply_by_own(&s, 0, self.batch, threads, s.space)
             return 0
     parallel_ranges(<int>s.parts, s.parts, _multiply_batch_parts, &s)
     return 0
@@ -130,13 +130,13 @@ cdef void _multiply_batch_parts(void* arg, int64_t begin, int64_t end) noexcept 
     for part in range(begin, end):
         first, last = s.batch * part // s.parts, s.batch * (part + 1) // s.parts
         if s.space != NULL:
-            _own_gemm(s, first, last, 1, s.space + part * s.n_space)
+            _multiply_by_own(s, first, last, 1, s.space + part * s.n_space)
         else:
             _multiply_by_blas(s, first, last)
 
 
-cdef void _own_gemm(const ProductStack* s, int64_t begin, int64_t end, int threads,
-                    char* space) noexcept nogil:
+cdef void _multiply_by_own(const ProductStack* s, int64_t begin, int64_t end, int threads,
+                           char* space) noexcept nogil:
     cdef int64_t i
     cdef Product p
     p.m, p.n, p.k = s.m, s.n, s.k

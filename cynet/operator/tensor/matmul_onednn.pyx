@@ -30,7 +30,7 @@ cdef class LibraryProducts(Operator):  # products by oneDNN
         self.batch, self.m, self.n, self.k = batch, m, n, k
         self._make_product(FORWARD, False)
 
-    cdef int _make_product(self, int kind, bint add) except -1:
+    cdef int _make_product(self, int kind, bint add) except -1:  # kind: FORWARD, LHS or RHS
         cdef Matmul made
         cdef int64_t m = self.m, n = self.n, k = self.k
         if kind == FORWARD:

@@ -107,7 +107,7 @@ cdef class StridedCopyOperator(Operator):
             set_copy_space(&piece.backward, each.source, each.target)
             set_copy_space(&piece.unfill, each.target,
                            View(each.target.shape, (0,) * len(each.target.shape)))
-            piece.folds = _find_repeat_sum(&piece.fold, each.source)
+            piece.folds = _find_sum_over_repeats(&piece.fold, each.source)
 
     def __dealloc__(self):
         free(self.pieces)
@@ -168,7 +168,7 @@ cdef bint _is_input_moved(StridedCopyOperator self, int index) noexcept nogil:
     return False
 
 
-cdef bint _find_repeat_sum(ReduceSpace* fold, source) except -1:
+cdef bint _find_sum_over_repeats(ReduceSpace* fold, source) except -1:
     """Describe the sum that undoes a repetition; False where nothing repeats."""
     cdef bint repeats[8]
     cdef int64_t shape[8]

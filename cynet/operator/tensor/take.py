@@ -17,7 +17,7 @@ from ..parameters import Bool, Double, DType, Enum, Int, Shape
 from ..property import infer_type_from_first, is_known, merge_shapes
 from ..second_order import Linear
 from ..sparse.rows import TAKE
-from .axes import axis_of, sizes_around
+from .axes import axis_of, sizes_around_axis
 
 MODES = ("clip", "wrap", "raise")  # the modes in kernels/movement/index.cc
 CLIP_AND_WARN = 3  # clip and warn: the mode was not given explicitly
@@ -67,7 +67,7 @@ class IndexedProperty(KernelProperty):  # base of operators with an input of ind
             raise ShapeError(
                 f"{self.op_name}: axis {axis} of {data} is empty, so that no index is within it"
             )
-        return sizes_around(data, axis)
+        return sizes_around_axis(data, axis)
 
     def _index_params(self, data, axis, mode):
         """Parameters of the kernels that index one axis."""

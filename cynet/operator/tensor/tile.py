@@ -42,7 +42,7 @@ class TileProperty(ShapesFromInput, MoveProperty, operator="tile"):
         n = max(len(shape), len(self.reps))
         return (1,) * (n - len(shape)) + tuple(shape), (1,) * (n - len(self.reps)) + self.reps
 
-    def shapes_from(self, shape):
+    def shapes_from(self, shape):  # (input's shape, output's shape)
         return shape, tuple(n * r for n, r in zip(*self.aligned_shape_and_reps(shape)))
 
     def create_operator(self, ctx, in_shapes, in_types):

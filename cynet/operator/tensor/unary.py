@@ -16,10 +16,10 @@ class UnaryHooks(GraphHooks):
 
     traits = Traits(bfloat16_loops=True)
 
-    def forward_loops(self, prop, in_data, out_data):
+    def forward_loops(self, prop, in_data, out_data):  # as elementwise loops, which can be fused
         return [Loop("unary", prop.functor, (in_data[0],), out_data[0])]
 
-    def backward_loops(self, prop, out_grad, in_data, out_data, in_grad):
+    def backward_loops(self, prop, out_grad, in_data, out_data, in_grad):  # elementwise loops
         known = {"": out_grad, "x": in_data, "y": out_data}[prop.reads][0]
         return [Loop("unary_grad", prop.gradient or "zero", (out_grad[0], known), in_grad[0])]
 
@@ -40,7 +40,7 @@ class UnaryProperty(OperatorProperty):
     computes_in_place = True
 
     @staticmethod
-    def class_attributes(row):
+    def class_attributes(row):  # of the class made for a row of the table
         view = row.functor == "identity"
         return {"graph": UnaryHooks(elementwise=True, view=view, takes_bool=row.takes_bool)}
 

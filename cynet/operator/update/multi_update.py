@@ -77,7 +77,7 @@ class ManyWeights(OperatorProperty):  # base of optimizer updates of several wei
             aux += [shape] * len(self.states)
         return [*ins, *map(self._shared_shape, self.shared, in_shapes[2 * self.count :])], outs, aux
 
-    def _shared_shape(self, name, shape):
+    def _shared_shape(self, name, shape):  # checked shape of a shared input
         wanted = (1,) if name == "rescale_grad" else (self.count,)
         if shape is None:
             return wanted

@@ -11,7 +11,7 @@ from ..._engine cimport VarHandle, kInline, kNormal
 from ..._ndarray cimport NDArrayBase, is_on_host
 from ..._typedefs cimport RunContext, dtype_size, kBfloat16, kFloat16, kFloat32
 from ..._core.sparse_kind cimport is_sparse
-from ...engine.inline cimport INLINE_UPDATE_ELEMENTS
+from ...engine.inline cimport MAX_INLINE_UPDATE_ELEMENTS
 from ...kernels.parallel cimport parallel_ranges, threads_for
 from ...kernels.table cimport find_update
 from ...kernels.update.update cimport UpdateArrays, UpdateLoop, UpdateParams, run_update
@@ -39,7 +39,7 @@ cdef struct RowUpdateTask:  # update of some rows of a weight
     int64_t rows[1]
 
 
-cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
+cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:  # updates the task's rows
     cdef RowUpdateTask* task = <RowUpdateTask*>arg
     parallel_ranges(threads_for(task.n * task.length), task.n, _update_row_range, task)
     return 0
@@ -76,7 +76,7 @@ cdef void _update_row_range(void* arg, int64_t begin, int64_t end) noexcept nogi
         i += n
 
 
-cdef void _free(void* arg) noexcept nogil:
+cdef void _free(void* arg) noexcept nogil:  # frees the task
     free(arg)
 
 
@@ -173,7 +173,7 @@ def update_rows(str rule, NDArrayBase weight not None, NDArrayBase values not No
         before = task.rows[i] = rows[i]
     for var in written:
         writes.push_back(var)
-    flags = kInline if n * task.length <= INLINE_UPDATE_ELEMENTS else kNormal
+    flags = kInline if n * task.length <= MAX_INLINE_UPDATE_ELEMENTS else kNormal
     with nogil:
         _engine.push_sync(_run, task, _free, weight.blob.dev_type, weight.blob.dev_id, &read, 1,
                           writes.data(), <int>writes.size(), 0, flags, b"update_rows")

@@ -68,7 +68,7 @@ class UpdateProperty(OperatorProperty):  # base of optimizer updates of one weig
         return [(in_data[0], out_data[0])]
 
     @property
-    def clip(self):
+    def clip_bound(self):
         """The clipping bound of the gradient, negative for none."""
         return self.clip_gradient
 
@@ -78,7 +78,7 @@ class UpdateProperty(OperatorProperty):  # base of optimizer updates of one weig
 
     def update_numbers_per_weight(self):
         """Return rate, decay, factor and bound of the gradient, then the rule's own parameters."""
-        return [(self.lr, self.wd, self.rescale_grad, self.clip, *self.rule_parameters())]
+        return [(self.lr, self.wd, self.rescale_grad, self.clip_bound, *self.rule_parameters())]
 
     def create_operator(self, ctx, in_shapes, in_types):
         return UpdateOperator(self, in_types[0])
@@ -367,7 +367,7 @@ class FTMLProperty(UpdateProperty):
     """
 
     @property
-    def clip(self):
+    def clip_bound(self):
         """The clipping bound of the gradient, negative for none."""
         return self.clip_grad
 

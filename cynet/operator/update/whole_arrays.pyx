@@ -60,7 +60,7 @@ class AllFiniteProperty(OperatorProperty, operator="all_finite"):
     """
 
     @property
-    def reads_out(self):
+    def reads_out(self):  # whether forward reads the old output
         return not self.init_output
 
     def infer_shape(self, in_shapes, out_shapes):
@@ -86,7 +86,7 @@ class MultiAllFiniteProperty(ManyArraysProperty, operator="multi_all_finite"):
     """
 
     @property
-    def reads_out(self):
+    def reads_out(self):  # whether forward reads the old output
         return not self.init_output
 
     def output_shape(self):

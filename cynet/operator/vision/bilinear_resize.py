@@ -69,7 +69,7 @@ class BilinearResize2DProperty(KernelProperty, operator="_contrib_BilinearResize
         return ["data", "like"] if self.mode == "like" else ["data"]
 
     @property
-    def zeros(self):
+    def zeros(self):  # gradients that are zero
         return ("d_like",) if self.mode == "like" else ()
 
     def infer_shape(self, in_shapes, out_shapes):

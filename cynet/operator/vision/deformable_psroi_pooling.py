@@ -56,14 +56,14 @@ class DeformablePSROIPoolingProperty(RegionsProperty, operator="_contrib_Deforma
     """
 
     @property
-    def part(self):
+    def n_parts(self):
         """The number of offsets along each axis."""
         return self.part_size or self.pooled_size
 
     def list_arguments(self):
         return ["data", "rois"] if self.no_trans else ["data", "rois", "trans"]
 
-    def pooled(self):
+    def pooled(self):  # (height, width) of a pooled region
         return self.pooled_size, self.pooled_size
 
     def output_channels(self, channels):
@@ -78,7 +78,7 @@ class DeformablePSROIPoolingProperty(RegionsProperty, operator="_contrib_Deforma
             return ins, outs, []
         trans = in_shapes[2]
         if trans is not None:
-            trans = unify_planes("trans", trans, (outs[0][0], 0, self.part, self.part))
+            trans = unify_planes("trans", trans, (outs[0][0], 0, self.n_parts, self.n_parts))
             classes = trans[1] // 2 if not has_zero_length(trans[1]) else 0
             if trans[1] and (trans[1] % 2 or not classes or self.output_dim % classes):
                 raise ShapeError(

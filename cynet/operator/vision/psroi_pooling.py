@@ -40,15 +40,15 @@ class PSROIPoolingProperty(RegionsProperty, operator="_contrib_PSROIPooling"):
     """
 
     @property
-    def group(self):
+    def groups_per_axis(self):
         """The number of groups of channels along each axis."""
         return self.group_size or self.pooled_size
 
-    def pooled(self):
+    def pooled(self):  # (height, width) of a pooled region
         return self.pooled_size, self.pooled_size
 
     def output_channels(self, channels):
         return self.output_dim
 
     def input_channels(self, channels):
-        return self.output_dim * self.group**2
+        return self.output_dim * self.groups_per_axis**2

@@ -65,7 +65,7 @@ void start_python() {
 }
 
 // Returns the current Python exception as a sentence.
-std::string exception_text() {
+std::string exception_text() {  // of the Python exception that is set
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
@@ -88,7 +88,7 @@ int set_error(const char* text) {  // returns -1
 
 // Run `body` with the GIL; it returns false with an exception set.
 template <class Body>
-int run_with_python(Body body) {
+int run_with_python(Body body) {  // with the GIL; returns 0 or -1
   std::call_once(started, start_python);
   if (!why_not_started.empty()) return set_error(why_not_started.c_str());
   PyGILState_STATE state = PyGILState_Ensure();
@@ -125,14 +125,14 @@ PyObject* shapes_of(mx_uint count, const char** keys, const mx_uint* starts,
   return found.release();
 }
 
-bool read_shape(PyObject* shape, std::vector<mx_uint>* out) {
+bool read_shape(PyObject* shape, std::vector<mx_uint>* out) {  // false: a Python exception is set
   out->clear();
   for (Py_ssize_t i = 0; i < PyTuple_Size(shape); ++i)
     out->push_back(static_cast<mx_uint>(PyLong_AsUnsignedLong(PyTuple_GetItem(shape, i))));
   return !PyErr_Occurred();
 }
 
-bool make_handle(PyObject* network, PredictorHandle* out) {
+bool make_handle(PyObject* network, PredictorHandle* out) {  // false: there is no network
   if (!network) return false;
   *out = new Predictor{network, {}};
   return true;

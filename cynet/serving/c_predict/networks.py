@@ -145,5 +145,5 @@ def _select_outputs(symbol, outputs):
     return Group([inner[name if name in names else f"{name}_output"] for name in outputs])
 
 
-def _hint(names):
+def _hint(names):  # end of an error message
     return f"; there are {listed(names)}"

@@ -82,7 +82,7 @@ def symbol_function(path):
             raise ArgumentTypeError(f"mx.sym.{path}: a symbol has no 'out'")
         if path in LOOPS:
             return LOOPS[path](*args, **kwargs)
-        return _call_for_symbols(path, imperative, args, kwargs)
+        return _apply_to_symbols(path, imperative, args, kwargs)
 
     call_with_symbols.__name__ = call_with_symbols.__qualname__ = path.rpartition(".")[2]
     call_with_symbols.__module__ = "cynet.symbol.numpy"
@@ -90,7 +90,7 @@ def symbol_function(path):
     return call_with_symbols
 
 
-def _call_for_symbols(path, imperative, args, kwargs):
+def _apply_to_symbols(path, imperative, args, kwargs):
     label, attr = kwargs.pop("name", None), kwargs.pop("attr", None)
     word = imperative.__name__.lower()
     if word in _ELEMENTWISE and imperative is FUNCTIONS[word]:

@@ -34,7 +34,7 @@ class NumpySymbol(Symbol):
         """The same outputs, as a symbol of mx.sym."""
         return Symbol(self.entries)
 
-    def placeholder(self, name, row):
+    def placeholder(self, name, row):  # a variable like this symbol or a row of it
         return NumpySymbol(Symbol.placeholder(self, name, row).entries)
 
     def __repr__(self):
@@ -75,7 +75,7 @@ class NumpySymbol(Symbol):
         """See ``mx.np.ndarray.astype``."""
         refuse_order(order, "mx.sym.np astype")
         refuse_unknown_cast(casting, "mx.sym.np astype")
-        return _apply_legacy("cast", self, dtype=dtype)
+        return _apply_legacy_operator("cast", self, dtype=dtype)
 
     def clip(self, min=None, max=None, out=None):
         """See ``mx.np.ndarray.clip``."""
@@ -121,7 +121,7 @@ class NumpySymbol(Symbol):
         if any(
             (b, e) != (None, None) or s not in (None, 1) for b, e, s in zip(begins, ends, steps)
         ):
-            out = _apply_legacy(
+            out = _apply_legacy_operator(
                 "slice", self, begin=tuple(begins), end=tuple(ends), step=tuple(steps)
             )
         if -3 in codes:
@@ -155,7 +155,7 @@ def _numpy_function(path):
     return symbol_function(path)
 
 
-def _apply_legacy(name, *args, **kwargs):
+def _apply_legacy_operator(name, *args, **kwargs):
     made = function_of(name, get_operator(name))(*args, **kwargs)
     return NumpySymbol(made.entries)
 
@@ -166,12 +166,12 @@ def apply_binary(operators, lhs, rhs):
     for value, other, operator in ((rhs, lhs, scalar), (lhs, rhs, reflected)):
         if isinstance(value, NUMBERS) and isinstance(other, Symbol):
             whole = not isinstance(value, (float, onp.floating))
-            return _apply_legacy(operator, other, scalar=float(value), is_int=whole)
+            return _apply_legacy_operator(operator, other, scalar=float(value), is_int=whole)
     if not (isinstance(lhs, Symbol) and isinstance(rhs, Symbol)):
         raise ArgumentTypeError(
             f"operator {arrays} takes symbols and numbers, got {shown(lhs)} and {shown(rhs)}"
         )
-    return _apply_legacy(arrays, lhs, rhs)
+    return _apply_legacy_operator(arrays, lhs, rhs)
 
 
 def _binary_method(name, is_reflected):
@@ -195,7 +195,7 @@ def _operator_method(name):
             except (AttributeError, NotFoundError):
                 continue
         if name in NPX_UNARIES:
-            return _apply_legacy(NPX_UNARIES[name][0], self, *args, **kwargs)
+            return _apply_legacy_operator(NPX_UNARIES[name][0], self, *args, **kwargs)
         return getattr(Symbol, name)(self, *args, **kwargs)
 
     method.__name__, method.__doc__ = name, f"``mx.sym.np.{name}`` of this symbol."

@@ -7,7 +7,7 @@ from ..symbol import Symbol
 
 
 def _split_converter(name, own_axis):
-    def convert(path, given):
+    def convert(path, given):  # -> (operator, inputs, parameters)
         parts = given["indices_or_sections"]
         axis = given["axis"] if own_axis is None else own_axis
         params = {"axis": axis, "squeeze_axis": False}
@@ -56,7 +56,7 @@ def _einsum_to_operator(path, given):
 
 
 def _full_like_converter(value):
-    def convert(path, given):
+    def convert(path, given):  # -> (operator, inputs, parameters)
         more = {} if given.get("dtype") is None else {"dtype": given["dtype"]}
         return "_npi_full_like", [given["a"]], {"fill_value": value, **more}
 
@@ -135,19 +135,19 @@ def _ediff1d_to_operator(path, given):
     return "_npi_ediff1d", inputs, params
 
 
-def _index_params(where):
+def _params_for_index(where):
     if isinstance(where, slice):
         return {"start": where.start, "stop": where.stop, "step": where.step}
     return {"int_ind": where.__index__()} if hasattr(where, "__index__") else None
 
 
 def _delete_to_operator(path, given):
-    where = _index_params(given["obj"])
+    where = _params_for_index(given["obj"])
     return where and ("_npi_delete", [given["arr"]], {**where, "axis": given["axis"]})
 
 
 def _insert_to_operator(path, given):
-    where, value = _index_params(given["obj"]), given["values"]
+    where, value = _params_for_index(given["obj"]), given["values"]
     if where is None or not isinstance(value, (Symbol, int, float)):
         return None
     name = "_npi_insert_scalar" if "int_ind" in where else "_npi_insert_slice"
@@ -169,7 +169,7 @@ def _inner_to_operator(path, given):
 
 
 def _vector_product_converter(axes):
-    def convert(path, given):
+    def convert(path, given):  # -> (operator, inputs, parameters)
         arrays = [given["a"], given["b"]]
         if not all(isinstance(each, Symbol) for each in arrays):
             return None

@@ -151,16 +151,16 @@ def test_an_iterator_that_was_interrupted_says_so():
     loader = data.DataLoader(Rows(), 8, num_workers=2)
     batches = iter(loader)
     next(batches)
-    take = loader._pool._receive_result
+    take = loader._pool._receive_from_worker
 
     def interrupted(_):
         raise KeyboardInterrupt
 
-    loader._pool._receive_result = interrupted
+    loader._pool._receive_from_worker = interrupted
     with pytest.raises(KeyboardInterrupt):
         for _ in batches:
             pass
-    loader._pool._receive_result = take
+    loader._pool._receive_from_worker = take
     with pytest.raises(RuntimeError, match="an interruption has left its workers"):
         for _ in batches:
             pass

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from cynet.kernels.conv.im2col import _implicit_gemm_arrays
+from cynet.kernels.conv.im2col import _run_implicit_gemm
 
 from cynet.kernels.isa.dispatch import cpu_capabilities
 
@@ -74,7 +74,7 @@ def test_images_as_they_lie(shape, level):
         found = []
         for threads in (1, 2, 3, 8):
             got = y.copy() if add else np.full_like(y, np.nan)
-            behind = _implicit_gemm_arrays(
+            behind = _run_implicit_gemm(
                 x, w, got, stride, dilate, pad, bias if biased else None, add, threads, level
             )
             assert len(behind) and (behind == 255).all(), "written behind the scratch"
@@ -90,7 +90,7 @@ def test_all_numbers_of_filters_and_pixels(filters):
         x, w, y, _ = draw(shape, width)
         for level in cpu_capabilities():
             got = np.full_like(y, np.nan)
-            _implicit_gemm_arrays(x, w, got, (1, 1, 1), (1, 1, 1), (0, 1, 1), level=level)
+            _run_implicit_gemm(x, w, got, (1, 1, 1), (1, 1, 1), (0, 1, 1), level=level)
             wanted = convolved(x, w, y.shape, 1, (1, 1, 1), (1, 1, 1), (0, 1, 1))
             np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
 
@@ -100,7 +100,7 @@ def test_infinite_pixels_stay_in_their_windows():
     shape = (1, 1, 1, 2, (1, 6, 20), (1, 3, 3), (1, 1, 1), (1, 1, 1), (0, 0, 0))
     x, w, y, _ = draw(shape, 4)
     x[0, 0, 0, 2, 19] = np.inf
-    _implicit_gemm_arrays(x, w, y, (1, 1, 1), (1, 1, 1), (0, 0, 0))
+    _run_implicit_gemm(x, w, y, (1, 1, 1), (1, 1, 1), (0, 0, 0))
     reached = np.zeros((4, 18), bool)
     reached[:3, 17] = True
     np.testing.assert_array_equal(~np.isfinite(y[0, 1, 0]), reached)

@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from cynet.kernels.conv.onednn_parts import count_matmul_parts, images_per_slice, slices_and_cuts
+from cynet.kernels.conv.onednn_parts import choose_slicing, count_matmul_parts, images_per_slice
 
 LARGE = 1 << 23  # products from which on a gradient is cut
 
@@ -19,7 +19,7 @@ def test_cuts_of_any_shape(seed):
         if rng.random() < 0.2:
             weight = (1, *weight)
         data, out = (batch, channels, size, size), (batch, filters, size, size)
-        slices, cuts = slices_and_cuts(data, weight, out)
+        slices, cuts = choose_slicing(data, weight, out)
         each = images_per_slice(batch, slices)
         assert (slices - 1) * each < batch <= slices * each
         assert filters % cuts == 0 and slices * cuts <= 16
@@ -47,7 +47,7 @@ def test_cuts_of_any_shape(seed):
     ]:
         weight = (filters, channels, kernel, kernel)
         shapes = (batch, channels, size, size), weight, (batch, filters, size, size)
-        assert prod(slices_and_cuts(*shapes)) >= 4
+        assert prod(choose_slicing(*shapes)) >= 4
 
 
 def test_products_of_any_shape(seed):

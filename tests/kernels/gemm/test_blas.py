@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cynet.kernels.gemm.blas import _gemm_arrays, check_sizes
+from cynet.kernels.gemm.blas import _run_gemm, check_sizes
 
 from cynet.base.errors import ArgumentError
 from cynet.kernels.parallel import set_num_threads
@@ -39,12 +39,12 @@ def test_against_numpy(dtype, threads, size):
                 x, y = a.T if trans_a else a, b.T if trans_b else b
                 product, terms = x @ y, np.abs(x) @ np.abs(y)
                 c = np.full((m, n), np.nan, dtype)
-                _gemm_arrays(a, b, c, trans_a, trans_b, 1.0, 0.0)
+                _run_gemm(a, b, c, trans_a, trans_b, 1.0, 0.0)
                 assert_summed_alike(c, product, k, terms)
-                _gemm_arrays(a, b, c, trans_a, trans_b, 1.0, 1.0)
+                _run_gemm(a, b, c, trans_a, trans_b, 1.0, 1.0)
                 assert_summed_alike(c, 2 * product, k + 1, 2 * terms)
                 c[...] = product
-                _gemm_arrays(a, b, c, trans_a, trans_b, 0.5, 2.0)
+                _run_gemm(a, b, c, trans_a, trans_b, 0.5, 2.0)
                 assert_summed_alike(c, 2.5 * product, k + 2, 2.5 * terms)
     finally:
         set_num_threads(before)
@@ -72,7 +72,7 @@ def test_a_row_or_column_of_a_wider_matrix(dtype, m, n, k, rng):
             want = before.copy()
             want[:, 1 : 1 + n] = alpha * product + beta * want[:, 1 : 1 + n]
             whole[...] = before
-            _gemm_arrays(a, b, c, trans_a, trans_b, alpha, beta)
+            _run_gemm(a, b, c, trans_a, trans_b, alpha, beta)
             assert_summed_alike(whole, want, k + 2, 10 * k)
 
 
@@ -85,8 +85,8 @@ def test_vectors_do_not_depend_on_threads():
         before = set_num_threads(threads)
         try:
             c, row = np.empty((999, 1), np.float32), np.empty((1, 999), np.float32)
-            _gemm_arrays(a, x, c, False, False, 1.0, 0.0)
-            _gemm_arrays(x, a, row, True, True, 1.0, 0.0)
+            _run_gemm(a, x, c, False, False, 1.0, 0.0)
+            _run_gemm(x, a, row, True, True, 1.0, 0.0)
         finally:
             set_num_threads(before)
         found += [c.ravel(), row.ravel()]
@@ -114,9 +114,9 @@ def test_two_vectors(dtype, k):
                     a.reshape((k, 1) if trans_a else (1, k)),
                     b.reshape((1, k) if trans_b else (k, 1)),
                 )
-                _gemm_arrays(x, y, c, trans_a, trans_b, 1.0, 0.0)
+                _run_gemm(x, y, c, trans_a, trans_b, 1.0, 0.0)
                 found.append(c[0, 0])
-                _gemm_arrays(x, y, c, trans_a, trans_b, 0.5, 2.0)
+                _run_gemm(x, y, c, trans_a, trans_b, 0.5, 2.0)
                 np.testing.assert_allclose(c[0, 0], 2.5 * found[0], rtol=1e-6)
         finally:
             set_num_threads(before)

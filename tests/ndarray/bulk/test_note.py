@@ -66,14 +66,14 @@ def test_operands_that_repeat(face, small):
 
 def noted():
     """How many calls wait."""
-    return bulks.bulk_counts()[0]
+    return bulks.waiting_and_pushed_counts()[0]
 
 
 def test_calls_are_noted_and_what_nobody_holds_is_not_written():
     a = nd.ones((1000,))
     a.wait_to_read()
     with mx.engine.bulk(15):
-        _, programs, written = bulks.bulk_counts()
+        _, programs, written = bulks.waiting_and_pushed_counts()
         x = a + 1.0
         y = x * 2.0
         assert noted() == 2
@@ -84,7 +84,7 @@ def test_calls_are_noted_and_what_nobody_holds_is_not_written():
         y = None
         assert z.asnumpy()[0] == 3.0
         assert noted() == 0
-        assert bulks.bulk_counts()[1:] == (programs + 1, written + 1)
+        assert bulks.waiting_and_pushed_counts()[1:] == (programs + 1, written + 1)
 
 
 def test_the_limit_is_kept():
@@ -329,11 +329,11 @@ def test_recorded_calls_are_noted_and_keep_what_backward_reads():
             x = nd.exp(a)  # whose gradient reads it
             z = (x + 1.0) * 3.0
             assert noted() == 3
-        held, written = weakref.ref(x), bulks.bulk_counts()[2]
+        held, written = weakref.ref(x), bulks.waiting_and_pushed_counts()[2]
         del x
         assert held() is None
         z.backward()
-        assert bulks.bulk_counts()[2] == written + 2
+        assert bulks.waiting_and_pushed_counts()[2] == written + 2
     np.testing.assert_allclose(a.grad.asnumpy(), 3 * np.exp(2.0), rtol=1e-6)
 
 
@@ -420,7 +420,7 @@ def test_the_setting_counts_in_each_thread():
         "a, seen = mx.nd.ones((100,)), []\n"
         "def work():\n"
         "    x = a + 1.0\n"
-        "    seen.append(note.bulk_counts()[0])\n"
+        "    seen.append(note.waiting_and_pushed_counts()[0])\n"
         "    assert x.asnumpy()[0] == 2.0\n"
         "work()\n"
         "thread = threading.Thread(target=work)\n"

@@ -26,13 +26,13 @@ def test_numbers_of_elements(shape, share, rng):
     own, dense = matrix_of(rng, shape, share)
     indices, indptr = own.indices.astype("int64"), own.indptr.astype("int64")
     rows, columns = np.nonzero(dense)
-    np.testing.assert_array_equal(structure.row_of_elements(indptr), rows)
+    np.testing.assert_array_equal(structure.row_of_each_element(indptr), rows)
     numbers = structure.row_major_indices(indices, indptr, shape[1])
     np.testing.assert_array_equal(numbers, np.flatnonzero(dense))
     back = structure.csr_from_row_major(numbers, shape)
     np.testing.assert_array_equal(back[0], columns)
     np.testing.assert_array_equal(back[1], indptr)
-    found = structure.indptr_of(rows, shape[0])
+    found = structure.indptr_from_rows(rows, shape[0])
     assert found.dtype == np.int64 and found.tolist() == indptr.tolist()
 
 

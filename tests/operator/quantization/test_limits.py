@@ -193,7 +193,7 @@ def test_what_int8_operators_take_over():
     for name, (kept, left) in wanted.items():
         (node, _), *_ = getattr(S, name)(v(), **kept, **left, name="n").entries
         form = int8_class(node.op.prop).int8_form
-        assert form.copied_params(node) == kept
+        assert form.params_to_copy(node) == kept
         assert form.is_layer == (name in ("Convolution", "FullyConnected"))
     assert int8_class(get_operator("softmax").prop) is None
 

@@ -13,7 +13,7 @@ import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, ShapeError
 from cynet.kernels.isa.dispatch import cpu_capabilities
 from cynet.operator import get_operator
-from cynet.operator.rnn.layout import parameter_layout, reserved_layout
+from cynet.operator.rnn.layout import parameter_layout, saved_values_layout
 from tests.operator.direct import Ready
 from tests.operator.rnn import reference
 
@@ -68,8 +68,8 @@ def made(params, steps=4, batch=3, inputs=5, dtype="float64", seed=0):
 def factors(ready, out):
     """What dropout multiplied the inputs of the layers from the second on by."""
     shape = ready.inputs[0].shape
-    _, _, masks, _ = reserved_layout(ready.prop, shape)
-    whole = (*shape[:2], ready.prop.directions * ready.prop.state_size)
+    _, _, masks, _ = saved_values_layout(ready.prop, shape)
+    whole = (*shape[:2], ready.prop.direction_count * ready.prop.state_size)
     return [out[-1][at : at + np.prod(whole)].reshape(whole) for at in masks[1:]]
 
 

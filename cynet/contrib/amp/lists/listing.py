@@ -12,7 +12,7 @@ __all__ += ["list_lp16_fp32_ops", "list_lp16_ops", "list_lp16_use_fp32_params"]
 __all__ += ["list_widest_type_cast"]
 
 HALF_DTYPES = "float16", "bfloat16"
-_with_list_docs = with_paragraphs(
+_add_list_docs = with_paragraphs(
     head="""Parameters
 ----------
 target_dtype : str
@@ -65,7 +65,7 @@ def check_dtype(target_dtype):
     return name
 
 
-@_with_list_docs
+@_add_list_docs
 def list_lp16_ops(target_dtype: str = "float16") -> list[str]:
     """List the operators that mixed precision computes in float16 or bfloat16.
 
@@ -80,7 +80,7 @@ def list_lp16_ops(target_dtype: str = "float16") -> list[str]:
     return _operators_of_precision(LOW, target_dtype)
 
 
-@_with_list_docs
+@_add_list_docs
 def list_fp32_ops(target_dtype: str = "float16") -> list[str]:
     """List the operators that mixed precision computes in float32.
 
@@ -95,7 +95,7 @@ def list_fp32_ops(target_dtype: str = "float16") -> list[str]:
     return _operators_of_precision(FLOAT32, target_dtype)
 
 
-@_with_list_docs
+@_add_list_docs
 def list_conditional_fp32_ops(target_dtype: str = "float16") -> list[tuple[str, str, list[str]]]:
     """List the operators that mixed precision computes in float32 for some parameter values.
 
@@ -115,7 +115,7 @@ def list_conditional_fp32_ops(target_dtype: str = "float16") -> list[tuple[str, 
     ]
 
 
-@_with_list_docs
+@_add_list_docs
 def list_widest_type_cast(target_dtype: str = "float16") -> list[str]:
     """List the operators whose inputs are converted to the widest of their dtypes.
 
@@ -130,7 +130,7 @@ def list_widest_type_cast(target_dtype: str = "float16") -> list[str]:
     return _operators_of_precision(WIDEST, target_dtype)
 
 
-@_with_list_docs
+@_add_list_docs
 def list_lp16_fp32_ops(target_dtype: str = "float16") -> list[str]:
     """List the operators that compute in the dtype of their inputs, 16 or 32 bits.
 
@@ -145,7 +145,7 @@ def list_lp16_fp32_ops(target_dtype: str = "float16") -> list[str]:
     return _operators_of_precision(EITHER, target_dtype)
 
 
-@_with_list_docs
+@_add_list_docs
 def list_loss_output_functions(target_dtype: str = "float16") -> list[str]:
     """List the output operators that also compute a loss.
 
@@ -161,7 +161,7 @@ def list_loss_output_functions(target_dtype: str = "float16") -> list[str]:
     return [name for name, amp in _declared_precisions().items() if amp.loss]
 
 
-@_with_list_docs
+@_add_list_docs
 def list_lp16_use_fp32_params(target_dtype: str = "float16") -> dict[str, list[str]] | None:
     """List the operators that take bfloat16 data and float32 parameters.
 

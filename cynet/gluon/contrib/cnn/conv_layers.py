@@ -117,7 +117,7 @@ class _DeformableConv(HybridBlock):
         }
         kernel = (in_channels // groups, *sizes["kernel"])
         with self.name_scope():
-            for name, count, bias, weights, biases in self._order_convolutions(
+            for name, count, bias, weights, biases in self._in_parameter_order(
                 ("offset", moving, offset_use_bias, offset_weight_initializer,
                  offset_bias_initializer),
                 ("deformable_conv", channels, use_bias, weight_initializer, bias_initializer),
@@ -133,7 +133,7 @@ class _DeformableConv(HybridBlock):
                 setattr(self, f"{name}_bias", bias or None)
             self.act = None if not activation else Activation(activation, prefix=f"{activation}_")
 
-    def _order_convolutions(self, offset, own):
+    def _in_parameter_order(self, offset, own):
         """Return the offset convolution and the main one in the order of their parameters."""
         return offset, own
 
@@ -229,7 +229,7 @@ class ModulatedDeformableConvolution(_DeformableConv):
     def _alias(self):
         return "modulated_deformable_conv"
 
-    def _order_convolutions(self, offset, own):
+    def _in_parameter_order(self, offset, own):
         return own, offset
 
     def _deformable_convolution(self, F, x, offset, weight, bias):

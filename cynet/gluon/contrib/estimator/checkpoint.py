@@ -14,7 +14,7 @@ from ....io.training_file import (
     read_training,
     read_training_part,
     restore_random_states,
-    training_blob,
+    training_bytes,
     write_training,
 )
 from ...block import HybridBlock
@@ -140,7 +140,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         parts = {}
         estimator.trainer.gather_states()
         if ranks.size > 1:  # each rank has its own random states
-            parts = dict(enumerate(ranks.gather_bytes(training_blob({}, {}, "CheckpointHandler"))))
+            parts = dict(enumerate(ranks.gather_bytes(training_bytes({}, {}, "CheckpointHandler"))))
             if not ranks.is_first:
                 return
         self._save_symbol(estimator)

@@ -122,7 +122,7 @@ class Estimator:
         self.context = _check_contexts(context)
         self._initialize(initializer)
         self.trainer = self._check_trainer(trainer)
-        self._ranks = self._current_ranks()
+        self._ranks = self._trainer_ranks()
         self.batch_processor = _check_processor(batch_processor)
 
     @property
@@ -168,7 +168,7 @@ class Estimator:
             raise ArgumentError(f"Estimator: trainer must be a gluon.Trainer, got {shown(trainer)}")
         return trainer
 
-    def _current_ranks(self):
+    def _trainer_ranks(self):
         return create_ranks(self.trainer._wished[0])
 
     def fit(
@@ -210,7 +210,7 @@ class Estimator:
             if number is not None and to_index(f"fit: {name}", number) < 1:
                 raise ArgumentError(f"fit: {name} must be 1 or more, got {number}")
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
-        self._ranks = self._current_ranks()
+        self._ranks = self._trainer_ranks()
         tell = _EventHandlers(self, self._prepare_default_handlers(val_data, event_handlers))
         tell("train_begin")
         while True:
@@ -263,7 +263,7 @@ class Estimator:
             estimator's.
         """
         _check_loader(val_data)
-        self._ranks = self._current_ranks()
+        self._ranks = self._trainer_ranks()
         tell = _EventHandlers(self, self._prepare_default_validation_handlers(event_handlers))
         tell("epoch_begin")
         for batch in val_data:

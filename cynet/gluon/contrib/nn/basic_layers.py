@@ -58,7 +58,7 @@ class Concurrent(Sequential):
 
     def forward(self, x: Any, *args: Any) -> Any:
         """The concatenated outputs."""
-        return _concat_outputs(ops_of(x), self, x)
+        return _concat_block_outputs(ops_of(x), self, x)
 
 
 class HybridConcurrent(HybridSequential):
@@ -85,10 +85,10 @@ class HybridConcurrent(HybridSequential):
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         """The concatenated outputs."""
-        return _concat_outputs(F, self, x)
+        return _concat_block_outputs(F, self, x)
 
 
-def _concat_outputs(F, blocks, x):
+def _concat_block_outputs(F, blocks, x):
     outputs = [each(x) for each in blocks]
     if not outputs:
         raise ArgumentError(f"{blocks.name} has no Blocks whose outputs it could concatenate")

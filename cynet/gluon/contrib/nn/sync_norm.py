@@ -12,7 +12,7 @@ from ....base.dtype import is_narrow
 from ....distributed import is_joined, world
 from ....operator.custom.custom import CustomOp, CustomOpProp, register
 
-OPERATOR_NAME = "_sync_batch_norm"
+OPERATOR_NAME = "_sync_batch_norm"  # name of the registered custom operator
 _layer_counts = Counter()  # layer name -> number of layers with this name
 _forward_counters = {}  # unique layer name -> counter of forward passes
 
@@ -44,7 +44,7 @@ class _SyncBatchNorm(CustomOp):
         data, gamma, beta = in_data
         dtype = np.dtype(gamma.dtype)
         x = data.astype(dtype, copy=False)
-        axes, form = _reduced_axes(x)
+        axes, form = _axes_but_channels(x)
         call, total = -1, 0  # a call without training
         if is_train:
             call = next(_forward_counters.setdefault(self._key, count()))
@@ -70,7 +70,7 @@ class _SyncBatchNorm(CustomOp):
         dtype = np.dtype(gamma.dtype)
         inverse = nd.rsqrt(var + self._eps)
         x, head = (each.astype(dtype, copy=False) for each in (data, out_grad[0]))
-        axes, form = _reduced_axes(x)
+        axes, form = _axes_but_channels(x)
         normal = (x - mean.reshape(form)) * inverse.reshape(form)
         of_beta, of_gamma = head.sum(axis=axes), (head * normal).sum(axis=axes)
         call, total = numbers.asnumpy()
@@ -88,7 +88,7 @@ class _SyncBatchNorm(CustomOp):
         self.assign(in_grad[2], req[2], of_beta)
 
 
-def _reduced_axes(x):
+def _axes_but_channels(x):
     """Return all axes but the channels', and the broadcast shape of per-channel arrays."""
     return tuple(i for i in range(x.ndim) if i != 1), (1, -1, *[1] * (x.ndim - 2))
 

@@ -86,11 +86,11 @@ class MNIST(_ImageDataset):
         self._train = train
         super().__init__(root, transform)
 
-    def _file_paths(self):
+    def _find_files(self):
         return find_mnist(self._root)
 
     def _read_arrays(self):
-        part, paths = ("train" if self._train else "t10k"), self._file_paths()
+        part, paths = ("train" if self._train else "t10k"), self._find_files()
         images = read_idx(paths[f"{part}-images-idx3-ubyte"])
         labels = read_idx(paths[f"{part}-labels-idx1-ubyte"])
         if images.ndim != 3 or labels.shape != images.shape[:1]:
@@ -136,7 +136,7 @@ class FashionMNIST(MNIST):
     ) -> None:
         super().__init__(root, train, transform)
 
-    def _file_paths(self):
+    def _find_files(self):
         return find_fashion_mnist(self._root)
 
 

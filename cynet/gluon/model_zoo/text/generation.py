@@ -139,9 +139,9 @@ def _check_settings(length, temperature, top_k, top_p, num_beams, length_penalty
     for name, (value, low) in ranges.items():
         check_real(f"generate: {name}", value)
         if not low <= value < np.inf:
-            _raise_invalid(name, value, f"a finite number of at least {low}")
+            _raise_invalid_setting(name, value, f"a finite number of at least {low}")
     if not 0 < top_p <= 1:
-        _raise_invalid("top_p", top_p, "a number above 0, up to 1")
+        _raise_invalid_setting("top_p", top_p, "a number above 0, up to 1")
     if num_beams > 1 and temperature:
         raise ArgumentError("generate: beams follow the likeliest tokens: temperature must be 0")
     stops = np.ravel(np.asarray(stop))
@@ -150,7 +150,7 @@ def _check_settings(length, temperature, top_k, top_p, num_beams, length_penalty
     return set(stops.tolist())
 
 
-def _raise_invalid(name, value, wanted):
+def _raise_invalid_setting(name, value, wanted):
     raise ArgumentError(f"generate: {name} must be {wanted}, got {shown(value)}")
 
 

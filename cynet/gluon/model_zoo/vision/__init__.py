@@ -1,6 +1,6 @@
 """mx.gluon.model_zoo.vision: networks for image classification, by name."""
 
-from ....operator.namespaces import guarded_names as _guarded_names
+from ....operator.namespaces import guard_public_names as _guarded_names
 from .alexnet import *
 from .convnext import *
 from .densenet import *

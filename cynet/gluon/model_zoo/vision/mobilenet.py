@@ -36,7 +36,7 @@ def _conv_norm_act(channels, kernel=1, stride=1, padding=0, groups=1, activation
     return (layer, nn.BatchNorm(), *([] if activation is None else [activation()]))
 
 
-def _relu():
+def _new_relu():
     return nn.Activation("relu")
 
 
@@ -63,11 +63,11 @@ class MobileNet(Network):
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")
             with self.features.name_scope():
-                self.features.add(*_conv_norm_act(channels[0], 3, 2, 1, activation=_relu))
+                self.features.add(*_conv_norm_act(channels[0], 3, 2, 1, activation=_new_relu))
                 for before, size, stride in zip(channels, channels[1:], strides):
                     self.features.add(
-                        *_conv_norm_act(before, 3, stride, 1, groups=before, activation=_relu),
-                        *_conv_norm_act(size, activation=_relu),
+                        *_conv_norm_act(before, 3, stride, 1, groups=before, activation=_new_relu),
+                        *_conv_norm_act(size, activation=_new_relu),
                     )
                 self.features.add(nn.GlobalAvgPool2D(), nn.Flatten())
             self.output = nn.Dense(classes)

@@ -71,7 +71,7 @@ class _ResidualBlock(HybridBlock):
     ) -> None:
         super().__init__(**kwargs)
         self._add_layers(channels, stride, in_channels)
-        self.downsample = self._shortcut(channels, stride, in_channels) if downsample else None
+        self.downsample = self._make_shortcut(channels, stride, in_channels) if downsample else None
 
 
 class _BlockV1(_ResidualBlock):  # sum, then activation
@@ -81,9 +81,9 @@ class _BlockV1(_ResidualBlock):  # sum, then activation
 
     def _add_layers(self, channels, stride, in_channels):
         self.body = nn.HybridSequential(prefix="")
-        self.body.add(*self._body_layers(channels, stride, in_channels), nn.BatchNorm())
+        self.body.add(*self._make_body_layers(channels, stride, in_channels), nn.BatchNorm())
 
-    def _shortcut(self, channels, stride, in_channels):
+    def _make_shortcut(self, channels, stride, in_channels):
         shortcut = nn.HybridSequential(prefix="")
         shortcut.add(_conv1x1(channels, stride, in_channels), nn.BatchNorm())
         return shortcut
@@ -101,7 +101,7 @@ class BasicBlockV1(_BlockV1):
 
     _strided = "first"
 
-    def _body_layers(self, channels, stride, in_channels):
+    def _make_body_layers(self, channels, stride, in_channels):
         return (
             _conv3x3(channels, stride, in_channels),
             nn.BatchNorm(),
@@ -116,7 +116,7 @@ class BottleneckV1(_BlockV1):
     _strided = "first 1x1"
     _body_first = True
 
-    def _body_layers(self, channels, stride, in_channels):
+    def _make_body_layers(self, channels, stride, in_channels):
         inner = channels // 4
         return (
             nn.Conv2D(inner, 1, strides=stride),
@@ -135,7 +135,7 @@ class BottleneckV1b(_BlockV1):
     _strided = "3x3"
     _body_first = True
 
-    def _body_layers(self, channels, stride, in_channels):
+    def _make_body_layers(self, channels, stride, in_channels):
         inner = channels // 4
         return (
             _conv1x1(inner, 1, in_channels),
@@ -151,7 +151,7 @@ class BottleneckV1b(_BlockV1):
 class _BlockV2(_ResidualBlock):
     """Adds convolutions after BatchNorm to the input, which is projected if sizes change."""
 
-    _shortcut = staticmethod(_conv1x1)
+    _make_shortcut = staticmethod(_conv1x1)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """The block's output."""

@@ -17,7 +17,7 @@ from ...second_order import Linear
 from ..fused_activation import FoldsActivation, FoldsActivationHooks
 from ..spatial_window import (
     LAYOUTS,
-    channels_first,
+    channels_first_shape,
     check_rank,
     check_window,
     is_channels_last,
@@ -28,8 +28,8 @@ from .memory_order import (
     ChannelsLast,
     ChannelsLastHooks,
     ConvHooks,
-    channels_last,
-    create_in_layout,
+    create_conv_operator,
+    find_channels_last,
     weight_first_form,
 )
 
@@ -38,7 +38,7 @@ class ConvolutionHooks(ConvHooks, LayerHooks):
     """Graph hooks of Convolution: a channels-last form, and windows as wide as the data."""
 
     def channels_last_form(self, prop, in_shapes, in_types):
-        return channels_last(ChannelsLastConvolution, prop, in_shapes, in_types)
+        return find_channels_last(ChannelsLastConvolution, prop, in_shapes, in_types)
 
     def weight_first_form(self, prop, in_shapes, in_types):
         return weight_first_form(ChannelsLastConvolution, prop, in_shapes, in_types)
@@ -74,7 +74,7 @@ class FiltersProperty(OperatorProperty):  # base of (de)convolutions
         """Return the layout of the weight, which is that of data, such as "NCHW"."""
         return self.layout
 
-    def checked_window(self, **more):
+    def checked_window_values(self, **more):
         """The values of stride, dilate, pad and `more` along each axis; filters that the groups do
         not share are refused."""
         where, usual = f"operator {self.op_name}", {"stride": (self.stride, 1, 1)}
@@ -142,7 +142,7 @@ class ConvolutionProperty(
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        self.window = self.checked_window()
+        self.window = self.checked_window_values()
 
     def infer_shape(self, in_shapes, out_shapes):
         kernel, groups, filters, layout = self.kernel, self.num_group, self.num_filter, self.layout
@@ -151,7 +151,7 @@ class ConvolutionProperty(
         check_rank("output", out, kernel, layout)
         if data is None and out is not None:
             data = (0,) * (len(kernel) + 2)
-        batch, channels, *sizes = (None, 0) if data is None else channels_first(data, layout)
+        batch, channels, *sizes = (None, 0) if data is None else channels_first_shape(data, layout)
         if channels % groups:
             raise ShapeError(f"data has {channels} channels, not a multiple of num_group {groups}")
         weight = unify_shapes(
@@ -162,9 +162,9 @@ class ConvolutionProperty(
         if data is not None:
             made = [self.output_size(axis, size) for axis, size in enumerate(sizes)]
             out = unify_shapes("output", out, shape_in_layout((batch, filters, *made), layout))
-            batch, _, *made = channels_first(out, layout)
+            batch, _, *made = channels_first_shape(out, layout)
             sizes = [size or self.input_size(axis, made[axis]) for axis, size in enumerate(sizes)]
-            channels = channels_first(weight, self.weight_layout)[1] * groups
+            channels = channels_first_shape(weight, self.weight_layout)[1] * groups
             data = unify_shapes("data", data, shape_in_layout((batch, channels, *sizes), layout))
         shapes = [data, weight]
         if not self.no_bias:
@@ -194,12 +194,12 @@ class ConvolutionProperty(
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types, (*FLOATS, "bfloat16"))
-        return create_in_layout(self, in_shapes, in_types)
+        return create_conv_operator(self, in_shapes, in_types)
 
     def desc(self, in_shapes, in_types, **more):
         """The ConvDesc of this convolution of arrays of these shapes and types."""
         (out,) = self.output_shapes(in_shapes)
-        data, out = (channels_first(shape, self.layout) for shape in (in_shapes[0], out))
+        data, out = (channels_first_shape(shape, self.layout) for shape in (in_shapes[0], out))
         return select.describe_conv(self, data, out, self.window[2], in_types, **more)
 
 

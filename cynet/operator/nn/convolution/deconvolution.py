@@ -13,15 +13,15 @@ from ...checks.shapes import unify_shapes
 from ...graph_hooks import LayerHooks
 from ...parameters import Bool, Enum, Int, Shape
 from ...precision import LOW, Precision
-from ..spatial_window import LAYOUTS, channels_first, check_rank, shape_in_layout
+from ..spatial_window import LAYOUTS, channels_first_shape, check_rank, shape_in_layout
 from . import select
 from .convolution import FiltersProperty
 from .memory_order import (
     ChannelsLast,
     ChannelsLastHooks,
     ConvHooks,
-    channels_last,
-    create_in_layout,
+    create_conv_operator,
+    find_channels_last,
     weight_first_form,
 )
 
@@ -34,7 +34,7 @@ class DeconvolutionHooks(ConvHooks, LayerHooks):
         return 2 * prod(in_shapes[0]) * prod(self.weight_shape(prop, in_shapes)[1:])
 
     def channels_last_form(self, prop, in_shapes, in_types):
-        return channels_last(ChannelsLastDeconvolution, prop, in_shapes, in_types)
+        return find_channels_last(ChannelsLastDeconvolution, prop, in_shapes, in_types)
 
     def weight_first_form(self, prop, in_shapes, in_types):
         return weight_first_form(ChannelsLastDeconvolution, prop, in_shapes, in_types)
@@ -90,7 +90,7 @@ class DeconvolutionProperty(FiltersProperty, operator="Deconvolution"):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         more = {"adj": (self.adj, 0, 0), "target_shape": (self.target_shape, 0, 0)}
-        self.window = self.checked_window(**more)
+        self.window = self.checked_window_values(**more)
         stride, _, _, adj, target = self.window
         if any(a >= s for a, s in zip(adj, stride)) and not any(target):
             raise ArgumentError(
@@ -110,7 +110,7 @@ class DeconvolutionProperty(FiltersProperty, operator="Deconvolution"):
         if data is None and out is not None:
             data = (0,) * (len(kernel) + 2)
         if data is not None:
-            batch, channels, *sizes = channels_first(data, layout)
+            batch, channels, *sizes = channels_first_shape(data, layout)
             if channels % self.num_group:
                 raise ShapeError(
                     f"data has {channels} channels, not a multiple of num_group {self.num_group}"
@@ -148,11 +148,11 @@ class DeconvolutionProperty(FiltersProperty, operator="Deconvolution"):
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        return create_in_layout(self, in_shapes, in_types)
+        return create_conv_operator(self, in_shapes, in_types)
 
     def desc(self, in_shapes, in_types, **more):
         """The ConvDesc of this deconvolution of arrays of these shapes and types."""
-        data = channels_first(in_shapes[0], self.layout)
+        data = channels_first_shape(in_shapes[0], self.layout)
         sizes, pad = zip(*(self.geometry(axis, size) for axis, size in enumerate(data[2:])))
         out = data[0], self.num_filter, *sizes
         return select.describe_conv(self, out, data, pad, in_types, transposed=True, **more)

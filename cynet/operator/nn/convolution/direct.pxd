@@ -4,4 +4,4 @@ from ....kernels.gemm.small cimport ConvWindow
 
 
 # The sizes of a ConvDesc with two spatial axes.
-cdef ConvWindow conv_window_of(desc) except *
+cdef ConvWindow conv_window_of(desc) except *  # sizes for the kernels

@@ -11,7 +11,7 @@ from ....kernels.gemm.small cimport (
 from .own cimport OwnConvolution
 
 
-cdef ConvWindow conv_window_of(desc) except *:
+cdef ConvWindow conv_window_of(desc) except *:  # sizes for the kernels
     cdef ConvWindow s
     s.batch, s.channels, s.height, s.width = desc.data
     _, s.filters, s.out_height, s.out_width = desc.out
@@ -29,7 +29,7 @@ cdef class WindowConvolution(OwnConvolution):  # sums over windows directly
         super().__init__(desc, prop)
         self.shape = conv_window_of(desc)
 
-    cdef size_t scratch_bytes(self, int threads, bint backward) noexcept nogil:
+    cdef size_t scratch_bytes(self, int threads, bint backward) noexcept nogil:  # temporary memory
         return window_workspace_bytes(&self.shape, threads, backward)
 
     cdef void run_forward(self, const float* x, const float* w, const float* bias, float* y,

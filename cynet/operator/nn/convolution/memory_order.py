@@ -3,7 +3,7 @@
 Data of a layout such as NHWC are the same bytes as (N, C, *size) in channels-last order.
 """
 
-from ..layout_adapter import LayoutAdapter, reorder_operator
+from ..layout_adapter import LayoutAdapter, reordering_operator
 from ..spatial_window import is_channels_last
 from . import select
 
@@ -67,7 +67,7 @@ class ChannelsLastHooks(ConvHooks):
         return pack and (pack, prop.changed(weight_shape=in_shapes[1]), pack.size)
 
 
-def channels_last(form, prop, in_shapes, in_types):
+def find_channels_last(form, prop, in_shapes, in_types):
     """`GraphHooks.channels_last_form` of `prop`, whose class for such data is `form`."""
     if is_channels_last(prop.layout) or len(set(in_types)) > 1:
         return None
@@ -91,7 +91,7 @@ def weight_first_form(form, prop, in_shapes, in_types):
     return _converted_property(form, prop) if prop.desc(in_shapes, in_types).channels_last else None
 
 
-def create_in_layout(prop, in_shapes, in_types):
+def create_conv_operator(prop, in_shapes, in_types):
     """The Operator of a convolution or deconvolution `prop` on a CPU."""
     desc = _cached_desc(prop, in_shapes, in_types)
     if not is_channels_last(prop.weight_layout):
@@ -101,9 +101,9 @@ def create_in_layout(prop, in_shapes, in_types):
     operator = select.create_operator(desc, prop)
     data = out = None
     if not desc.channels_last:
-        data = reorder_operator(in_shapes[0], in_types[0])
-        out = reorder_operator(*prop.output_shapes(in_shapes), in_types[0])
-    return LayoutAdapter(operator, data, reorder_operator(in_shapes[1], in_types[1]), out)
+        data = reordering_operator(in_shapes[0], in_types[0])
+        out = reordering_operator(*prop.output_shapes(in_shapes), in_types[0])
+    return LayoutAdapter(operator, data, reordering_operator(in_shapes[1], in_types[1]), out)
 
 
 def _prefers_row_major(desc):

@@ -14,7 +14,7 @@ from ....kernels.conv.onednn cimport ReorderedPrimitive, Primitive
 from ....kernels.conv.onednn_weight cimport WeightGradient
 from ....kernels.parallel cimport threads_for
 from ....kernels.gemm.small cimport (
-    ConvWindow, scatter_workspace_bytes, window_depthwise_weight, window_scatter
+    ConvWindow, scatter_workspace_bytes, window_depthwise_grad, scatter_windows
 )
 from ..._base cimport Operator, OpContext
 from .direct cimport conv_window_of
@@ -25,7 +25,7 @@ from math import prod
 from ....kernels.conv.onednn import Convolution
 
 
-def _size_arguments(desc):
+def _primitive_arguments(desc):
     """The size arguments of Convolution and WeightGradient (of a deconvolution's convolution)."""
     data, out, kernel = desc.data, desc.out, desc.kernel
     bias = desc.bias and not desc.transposed
@@ -41,14 +41,14 @@ def _size_arguments(desc):
     return data, weight, out, *window, bias, desc.dtype, desc.channels_last
 
 
-def make_primitives(desc):
+def make_conv_primitives(desc):
     """oneDNN's primitives of a convolution, except the gradient of its weight."""
-    return Convolution(*_size_arguments(desc))
+    return Convolution(*_primitive_arguments(desc))
 
 
 def make_weight_gradient(desc):
     """oneDNN's gradient of a convolution's weight, a WeightGradient."""
-    return WeightGradient(*_size_arguments(desc))
+    return WeightGradient(*_primitive_arguments(desc))
 
 
 cdef class ReorderWeight(Operator):  # packs a weight by oneDNN
@@ -86,7 +86,7 @@ cdef class OnednnConvolution(Operator):
         self.scatters, self.by_channel = scatters, by_channel
         if scatters or by_channel:
             self.window = conv_window_of(desc)
-        self.desc, self.primitives = desc, make_primitives(desc)
+        self.desc, self.primitives = desc, make_conv_primitives(desc)
         self.out = self.primitives.make_forward(prop.activation, desc.packed, prop.sums)
 
     def prepare_backward(self):
@@ -134,9 +134,9 @@ cdef class OnednnConvolution(Operator):
         tensors[0] = self.activation.mask_gradient(out_grad[0].data, out_data[0].data, space)
         space += masked
         if weights and self.by_channel:
-            window_depthwise_weight(&self.window, <const float*>in_data[0].data,
-                                    <const float*>tensors[0], <float*>in_grad[1].data,
-                                    req[1] == kAddTo, threads)
+            window_depthwise_grad(&self.window, <const float*>in_data[0].data,
+                                  <const float*>tensors[0], <float*>in_grad[1].data,
+                                  req[1] == kAddTo, threads)
         elif weights:
             self.weight_grad.run(
                 tensors[0], in_data[0].data, NULL if req[1] == kNullOp else in_grad[1].data,
@@ -144,9 +144,9 @@ cdef class OnednnConvolution(Operator):
                 NULL if not self.has_bias or req[2] == kNullOp else in_grad[2].data,
                 self.has_bias and req[2] == kAddTo, space)
         if req[0] != kNullOp and self.scatters:
-            window_scatter(&self.window, <const float*>in_data[1].data, False,
-                           <const float*>tensors[0], <float*>in_grad[0].data, req[0] == kAddTo,
-                           threads, space)
+            scatter_windows(&self.window, <const float*>in_data[1].data, False,
+                            <const float*>tensors[0], <float*>in_grad[0].data, req[0] == kAddTo,
+                            threads, space)
         elif req[0] != kNullOp:
             tensors[1] = in_data[1].data
             tensors[2] = in_grad[0].data

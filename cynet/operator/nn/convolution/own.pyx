@@ -14,7 +14,7 @@ cdef class OwnConvolution(Operator):  # base of our own kernels' operators
         self.activation = FoldedActivation(prop, self.rows * self.filters)
         self.work = self.rows * self.filters * desc.channels
 
-    cdef size_t scratch_bytes(self, int threads, bint backward) noexcept nogil:
+    cdef size_t scratch_bytes(self, int threads, bint backward) noexcept nogil:  # temporary memory
         return 0
 
     cdef void run_forward(self, const float* x, const float* w, const float* bias, float* y,

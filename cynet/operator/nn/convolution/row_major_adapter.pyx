@@ -13,7 +13,7 @@ from ...._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ....kernels.parallel cimport parallel_ranges, threads_for
 from ....kernels.movement.transpose cimport transpose_3d, transpose_2d
 from ....kernels.conv.winograd cimport (
-    PACKED, WinogradShape, winograd_forward, winograd_pack, winograd_packed_size, winograd_side,
+    PACKED, WinogradShape, winograd_forward, winograd_pack_w, winograd_packed_size, winograd_side,
     winograd_workspace_bytes
 )
 from ..._base cimport Operator, OpContext
@@ -37,7 +37,7 @@ cdef AxesShape _axes_shape(tuple shape):
     return order
 
 
-cdef inline size_t _workspace_bytes(const AxesShape* order) noexcept nogil:
+cdef inline size_t _workspace_bytes(const AxesShape* order) noexcept nogil:  # of a reordered copy
     return aligned_float_bytes(order.batch * order.channels * order.inner)
 
 
@@ -154,7 +154,7 @@ cdef class ReorderedWinograd(ReorderedConvolution):
         self.images = maximum // image
         self.strip = max(1, <int64_t>(maximum * self.height // image) // side) * side
 
-    cdef size_t packed_bytes(self) noexcept nogil:
+    cdef size_t packed_bytes(self) noexcept nogil:  # bytes of the packed weight
         return aligned_float_bytes(winograd_packed_size(&self.shape))
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
@@ -172,8 +172,8 @@ cdef class ReorderedWinograd(ReorderedConvolution):
         work.rows = ((self.height + side - 1) // side + work.threads - 1) // work.threads * side
         work.nbytes = _max_scratch_bytes(&work)
         space = <char*>get_space(&ctx.requested[0], packed + work.threads * work.nbytes)
-        winograd_pack(&self.shape, <const float*>in_data[1].data,
-                      threads_for(in_data[1].size * 4), <float*>space)
+        winograd_pack_w(&self.shape, <const float*>in_data[1].data,
+                        threads_for(in_data[1].size * 4), <float*>space)
         work.weights, work.space = <const float*>space, space + packed
         work.x, work.y = <const float*>in_data[0].data, <float*>out_data[0].data
         work.bias = <const float*>(in_data[2].data if ctx.n_in > 2 else NULL)
@@ -192,17 +192,17 @@ cdef void _run_thread_shares(void* arg, int64_t begin, int64_t end) noexcept nog
         image, last = thread * work.each, (thread + 1) * work.each
         while image < last:
             if work.images == 0:
-                _run_rows(work, image, 0, work.height, space)
+                _convolve_rows(work, image, 0, work.height, space)
             else:
-                _run_images(work, image, min(work.images, last - image), space)
+                _convolve_images(work, image, min(work.images, last - image), space)
             image += max(1, work.images)
         row = thread * work.rows
         for image in range(work.threads * work.each, work.shape.batch):
-            _run_rows(work, image, row, min(row + work.rows, work.height), space)
+            _convolve_rows(work, image, row, min(row + work.rows, work.height), space)
 
 
-cdef void _run_images(const Work* work, int64_t image, int64_t images,
-                      char* space) noexcept nogil:
+cdef void _convolve_images(const Work* work, int64_t image, int64_t images,
+                           char* space) noexcept nogil:
     cdef WinogradShape part = work.shape
     cdef int64_t pixels = part.height * part.width, made = work.height * work.width
     cdef float* x = <float*>space
@@ -214,24 +214,24 @@ cdef void _run_images(const Work* work, int64_t image, int64_t images,
     transpose_3d(images, made, part.filters, y, work.y + image * part.filters * made, work.add)
 
 
-cdef WinogradShape _shape_of_rows(const Work* work, int64_t rows) noexcept nogil:
+cdef WinogradShape _input_shape_of_rows(const Work* work, int64_t rows) noexcept nogil:
     # The rows of data, padding included, that `rows` rows of out read.
     cdef WinogradShape part = work.shape
     part.batch, part.height, part.pad_h = 1, (rows - 1) * part.stride + part.kernel, 0
     return part
 
 
-cdef void _run_rows(const Work* work, int64_t image, int64_t row, int64_t end,
-                    char* space) noexcept nogil:
+cdef void _convolve_rows(const Work* work, int64_t image, int64_t row, int64_t end,
+                         char* space) noexcept nogil:
     """Compute rows row .. end of an image's out."""
     while row < end:
-        _run_strip(work, image, row, min(work.strip, end - row), space)
+        _convolve_strip(work, image, row, min(work.strip, end - row), space)
         row += work.strip
 
 
-cdef void _run_strip(const Work* work, int64_t image, int64_t row, int64_t rows,
-                     char* space) noexcept nogil:
-    cdef WinogradShape part = _shape_of_rows(work, rows)
+cdef void _convolve_strip(const Work* work, int64_t image, int64_t row, int64_t rows,
+                          char* space) noexcept nogil:
+    cdef WinogradShape part = _input_shape_of_rows(work, rows)
     cdef int64_t pixels = work.shape.height * part.width, made = work.height * work.width
     cdef int64_t line = part.width * part.channels, first = row * part.stride - work.shape.pad_h
     cdef int64_t above = min(part.height, max(0, -first))
@@ -257,31 +257,31 @@ cdef size_t _part_bytes(const Work* work, const WinogradShape* part, int64_t row
             + winograd_workspace_bytes(part, 1, PACKED))
 
 
-cdef size_t _bytes_of_images(const Work* work, int64_t images) noexcept nogil:
+cdef size_t _scratch_bytes_of_images(const Work* work, int64_t images) noexcept nogil:
     cdef WinogradShape part = work.shape
     part.batch = images
     return _part_bytes(work, &part, work.height) if images else 0
 
 
-cdef size_t _bytes_of_strip(const Work* work, int64_t rows) noexcept nogil:
-    cdef WinogradShape part = _shape_of_rows(work, rows)
+cdef size_t _scratch_bytes_of_strip(const Work* work, int64_t rows) noexcept nogil:
+    cdef WinogradShape part = _input_shape_of_rows(work, rows)
     return _part_bytes(work, &part, rows) if rows else 0
 
 
-cdef size_t _bytes_of_rows(const Work* work, int64_t rows) noexcept nogil:
-    return max(_bytes_of_strip(work, min(work.strip, rows)),
-               _bytes_of_strip(work, rows % work.strip))
+cdef size_t _scratch_bytes_of_rows(const Work* work, int64_t rows) noexcept nogil:
+    return max(_scratch_bytes_of_strip(work, min(work.strip, rows)),
+               _scratch_bytes_of_strip(work, rows % work.strip))
 
 
 cdef size_t _max_scratch_bytes(const Work* work) noexcept nogil:
     """Bytes of scratch for any part of a thread; a smaller part does not always need less."""
     cdef size_t maximum = 0
     if work.images:
-        maximum = max(_bytes_of_images(work, work.images),
-                      _bytes_of_images(work, work.each % work.images))
+        maximum = max(_scratch_bytes_of_images(work, work.images),
+                      _scratch_bytes_of_images(work, work.each % work.images))
     elif work.each:
-        maximum = _bytes_of_rows(work, work.height)
+        maximum = _scratch_bytes_of_rows(work, work.height)
     if work.threads * work.each < work.shape.batch:
-        maximum = max(maximum, _bytes_of_rows(work, min(work.rows, work.height)))
-        maximum = max(maximum, _bytes_of_rows(work, work.height % work.rows))
+        maximum = max(maximum, _scratch_bytes_of_rows(work, min(work.rows, work.height)))
+        maximum = max(maximum, _scratch_bytes_of_rows(work, work.height % work.rows))
     return maximum

@@ -21,7 +21,7 @@ from ..spatial_window import is_channels_last
 from . import cost
 from .direct import WindowConvolution
 from .im2col import UnrolledConvolution
-from .onednn import OnednnConvolution, ReorderWeight, make_primitives
+from .onednn import OnednnConvolution, ReorderWeight, make_conv_primitives
 from .row_major_adapter import row_major_operator
 from .transposed import OnednnDeconvolution, OwnDeconvolution, ScatterPack, packed_float_count
 from .winograd import WinogradConvolution, WinogradPack, winograd_packed_size
@@ -124,19 +124,24 @@ class _BareConvolution(FoldsActivation):  # convolution inside a deconvolution
 
 # --- what is supported ----------------------------------------------------------------------------
 def _onednn_takes_float32(desc):
-    if desc.dtype != "float32" or not desc.library or not _fits_int(desc) or _exceeds_depth(desc):
+    if (
+        desc.dtype != "float32"
+        or not desc.library
+        or not _lengths_fit_int(desc)
+        or _window_exceeds_depth(desc)
+    ):
         return False
     return not desc.transposed or _has_all_windows_of_output(desc)
 
 
-def _fits_int(desc):
+def _lengths_fit_int(desc):
     """Return whether oneDNN, whose kernels count in int, can take these lengths."""
     windows = zip(desc.data[2:], desc.kernel, desc.dilate, desc.pad)
     spans = [max(n + 2 * pad, dilate * kernel) for n, kernel, dilate, pad in windows]
     return max(*desc.data, *desc.out, *desc.stride, *spans) < MAX_AXIS_LENGTH
 
 
-def _exceeds_depth(desc):
+def _window_exceeds_depth(desc):
     """Return whether windows of three axes are deeper than the data: oneDNN's gradient of such a
     weight is wrong, or reads outside of its arrays."""
     deep = len(desc.kernel) == 3
@@ -146,7 +151,7 @@ def _exceeds_depth(desc):
 def _has_right_bfloat16_gradient(desc):
     """Return whether oneDNN's gradient of a bfloat16 weight is right: a tap that reads padding in
     every window keeps stale workspace."""
-    if _exceeds_depth(desc):
+    if _window_exceeds_depth(desc):
         return False
     for n, out, kernel, stride, dilate, pad in zip(desc.data[2:], desc.out[2:], *desc.window):
         for tap in range(kernel):
@@ -206,7 +211,7 @@ def _is_small_depthwise(desc):
     return depthwise and small and fits and not desc.bias
 
 
-def _is_row_gemm(desc):
+def _is_row_major_gemm(desc):
     row_major = not desc.channels_last and not desc.packed and not desc.transposed
     ones = {*desc.kernel, *desc.stride} == {1} and not any(desc.pad)
     return row_major and desc.dtype == "float32" and not ones
@@ -274,7 +279,7 @@ def _pack_for_gemm(desc, prop, replaces):
     _, units, hidden = _gemm_sizes(desc)
     if _has_many_pixels(desc, replaces):
         return None
-    size = gemm.packed_size(units, hidden)
+    size = gemm.packed_weight_floats(units, hidden)
     return PackWeight(size, lambda: gemm.PackProductWeight(units, hidden), "gemm", units, hidden)
 
 
@@ -287,7 +292,7 @@ def _pack_for_winograd(desc, prop, replaces):
 
 def _pack_for_onednn(desc, prop, replaces):
     def make_reorder():
-        return make_primitives(desc).make_packing(prop.activation, prop.sums)
+        return make_conv_primitives(desc).make_packing(prop.activation, prop.sums)
 
     found = make_reorder()
     if found is None or _has_many_pixels(desc, replaces):
@@ -348,7 +353,9 @@ ALGORITHMS = Algorithms(  # of forward
         _pack_for_winograd,
     ),
     # windows of row-major data, which the product reads in place
-    Algorithm("implicit_gemm", _is_row_gemm, cost.implicit_gemm_cycles, _im2col_constructor(True)),
+    Algorithm(
+        "implicit_gemm", _is_row_major_gemm, cost.implicit_gemm_cycles, _im2col_constructor(True)
+    ),
     # unrolled windows, which serve every shape
     Algorithm(
         "im2col",

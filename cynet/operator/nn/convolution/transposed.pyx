@@ -14,7 +14,7 @@ from ....kernels.conv.onednn cimport ReorderedPrimitive
 from ....kernels.conv.onednn_weight cimport WeightGradient
 from ....kernels.parallel cimport threads_for
 from ....kernels.gemm.small cimport (
-    ConvWindow, scatter_pack, scatter_packed_size, scatter_workspace_bytes, window_scatter
+    ConvWindow, scatter_pack_w, scatter_packed_size, scatter_workspace_bytes, scatter_windows
 )
 from ....kernels.reduce.row_sums cimport broadcast_rows, sum_rows
 from ..._base cimport Operator, OpContext
@@ -23,7 +23,7 @@ from .direct cimport conv_window_of
 
 from math import prod
 
-from .onednn import make_primitives, make_weight_gradient
+from .onednn import make_conv_primitives, make_weight_gradient
 
 
 def packed_float_count(desc):
@@ -40,8 +40,8 @@ cdef class ScatterPack(Operator):  # packs a weight for scattering
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        scatter_pack(&self.shape, <const float*>in_data[0].data, threads_for(in_data[0].size * 4),
-                     <float*>out_data[0].data)
+        scatter_pack_w(&self.shape, <const float*>in_data[0].data, threads_for(in_data[0].size * 4),
+                       <float*>out_data[0].data)
         return 0
 
 
@@ -133,7 +133,7 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
     def __init__(self, desc, scatters):
         super().__init__(desc)
         self.stateful, self.scatters, self.packed = True, scatters, desc.packed
-        self.desc, self.primitives = desc, make_primitives(desc)
+        self.desc, self.primitives = desc, make_conv_primitives(desc)
         if scatters:
             self.window = conv_window_of(desc)
         else:
@@ -153,9 +153,9 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
             if self.packed:
                 work = self.data_size * (self.weight_size // self.window.filters) // 8
             threads = threads_for(work)
-            window_scatter(&self.window, <const float*>in_data[1].data, self.packed,
-                           <const float*>in_data[0].data, out, add, threads,
-                           <char*>get_space(
+            scatter_windows(&self.window, <const float*>in_data[1].data, self.packed,
+                            <const float*>in_data[0].data, out, add, threads,
+                            <char*>get_space(
                                &ctx.requested[0],
                                scatter_workspace_bytes(&self.window, threads, self.packed)))
             return 0

@@ -6,4 +6,4 @@ from .own cimport OwnConvolution
 
 cdef class WinogradConvolution(OwnConvolution):
     cdef WinogradShape shape
-    cdef bint packed  # whether weights come as winograd_pack makes them
+    cdef bint packed  # whether weights come as winograd_pack_w makes them

@@ -9,13 +9,13 @@ from ...._typedefs cimport TBlob
 from ....kernels.parallel cimport threads_for
 from ....kernels.conv.winograd cimport (
     BACKWARD, FORWARD, PACKED, WinogradShape, winograd_backward_data, winograd_backward_weight,
-    winograd_forward, winograd_pack, winograd_packed_size as kernel_packed_size,
+    winograd_forward, winograd_pack_w, winograd_packed_size as kernel_packed_size,
     winograd_workspace_bytes
 )
 from ..._base cimport Operator, OpContext
 
 
-cdef WinogradShape _winograd_shape(desc) except *:
+cdef WinogradShape _winograd_shape(desc) except *:  # sizes for the kernels
     cdef WinogradShape s
     s.batch, s.channels, s.height, s.width = desc.data
     s.filters, s.kernel = desc.filters, desc.kernel[0]
@@ -40,8 +40,8 @@ cdef class WinogradPack(Operator):  # packs a weight for Winograd's products
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        winograd_pack(&self.shape, <const float*>in_data[0].data,
-                      threads_for(in_data[0].size * 4), <float*>out_data[0].data)
+        winograd_pack_w(&self.shape, <const float*>in_data[0].data,
+                        threads_for(in_data[0].size * 4), <float*>out_data[0].data)
         return 0
 
 
@@ -51,7 +51,7 @@ cdef class WinogradConvolution(OwnConvolution):
         self.shape = _winograd_shape(desc)
         self.packed = desc.packed
 
-    cdef size_t scratch_bytes(self, int threads, bint backward) noexcept nogil:
+    cdef size_t scratch_bytes(self, int threads, bint backward) noexcept nogil:  # temporary memory
         return winograd_workspace_bytes(
             &self.shape, threads, BACKWARD if backward else PACKED if self.packed else FORWARD)
 

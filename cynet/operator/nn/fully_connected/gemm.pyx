@@ -11,7 +11,7 @@ from ...._resource cimport get_space
 from ...._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ....kernels.parallel cimport threads_for
 from ....kernels.gemm.small cimport (
-    Product, ProductKernel, run_product, product_pack, product_packed_size, product_shares_a,
+    Product, ProductKernel, run_product, pack_operand, product_packed_size, product_shares_a,
     product_workspace_bytes
 )
 from ....kernels.movement.strided cimport STRIDED_WRITE, StridedSpace, run_strided, set_copy_space
@@ -32,7 +32,7 @@ def layer_product_descs(rows, units, hidden, dtype="float32", packed=False):
     }
 
 
-def packed_size(units, hidden):
+def packed_weight_floats(units, hidden):
     """Floats of a weight (hidden, units) as PackProductWeight makes it."""
     return product_packed_size(hidden, units)
 
@@ -47,7 +47,7 @@ cdef class PackProductWeight(Operator):  # packs a weight for our product loops
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        product_pack(<const float*>in_data[0].data, self.units, True, self.units, self.hidden,
+        pack_operand(<const float*>in_data[0].data, self.units, True, self.units, self.hidden,
                      <float*>out_data[0].data, threads_for(self.units * self.hidden))
         return 0
 

@@ -43,13 +43,13 @@ cdef class MatmulFullyConnected(Operator):  # by products of oneDNN
             self.ones.assign(<size_t>self.rows, <uint16_t>BFLOAT16_ONE)
         self._make_product(FORWARD, prop.sums)
 
-    cdef void* _get_product(self, int kind, bint add) except NULL nogil:
+    cdef void* _get_product(self, int kind, bint add) except NULL nogil:  # made if missing
         if self.products[kind][add] == NULL:
             with gil:
                 self._make_product(kind, add)
         return self.products[kind][add]
 
-    cdef int _make_product(self, int kind, bint add) except -1:
+    cdef int _make_product(self, int kind, bint add) except -1:  # kind: FORWARD, DATA, WEIGHT, BIAS
         cdef int64_t n = self.rows, k = self.units, m = self.hidden
         cdef Matmul made
         bias, activation = False, None

@@ -49,7 +49,7 @@ def describe_layer(prop, in_shapes, in_types):
     return LayerDesc(product, prop.activation, onednn.available())
 
 
-def _layer_algorithm(algorithm):
+def _as_layer_algorithm(algorithm):
     """Return the layer's Algorithm that uses `algorithm`, one of our matrix products."""
     return Algorithm(
         algorithm.name,
@@ -70,11 +70,11 @@ def _blas_operator(desc, prop):
 
 ALGORITHMS = Algorithms(  # our own products, BLAS and oneDNN
     ENV_VAR,
-    *map(_layer_algorithm, OWN_ALGORITHMS),
+    *map(_as_layer_algorithm, OWN_ALGORITHMS),
     Algorithm(
         "blas",
         lambda desc: desc.activation is None and not _is_bfloat16(desc),
-        lambda desc: library_cycles(desc.product) + desc.product.work * BLAS_CYCLES,
+        lambda desc: library_cycles(desc.product) + desc.product.multiply_adds * BLAS_CYCLES,
         _blas_operator,
     ),
     Algorithm(
