@@ -290,18 +290,20 @@ cdef class ArgumentSlots:  # exchanges the argument arrays of a plan
         cdef unordered_set[size_t] segments
         cdef size_t i, k
         cdef Slot* slot
+        cdef RowSet* rows
         cdef NDArrayBase array
         cdef bint full = self.plan.tables.stale.load(), exchanged = False
         for i, array in enumerate(arrays):
             slot = self.slots[first + i]
-            if slot.data == array.blob.data and slot.var == array.chunk.var and (
-                    slot.chunk == array.chunk):
-                continue
-            slot.data, slot.chunk = array.blob.data, array.chunk
-            slot.rows = NULL
-            exchanged = exchanged or slot.is_source
+            rows = NULL
             if slot.watched and array.blob.dev_type == kCPU:
-                slot.rows = nonzero_row_set(array)
+                rows = nonzero_row_set(array)
+            # a new array may have the chunk, variable and memory of a freed one, but has other rows
+            if slot.data == array.blob.data and slot.var == array.chunk.var and (
+                    slot.chunk == array.chunk and slot.rows == rows):
+                continue
+            slot.data, slot.chunk, slot.rows = array.blob.data, array.chunk, rows
+            exchanged = exchanged or slot.is_source
             if not full:
                 _append_changes(slot, changes)
             if slot.var != array.chunk.var:
