@@ -129,8 +129,13 @@ def with_ufunc_arguments(function):
     return run
 
 
+def _numpy_function(name):
+    """Return NumPy's function; NumPy 1.26 has those of the array API under their older names."""
+    return getattr(onp, name, None) or getattr(onp, name.removeprefix("bitwise_"))
+
+
 def _binary_function(name):
-    slot, operators, host = SLOTS[name], operators_of(name), getattr(onp, name)
+    slot, operators, host = SLOTS[name], operators_of(name), _numpy_function(name)
     truth = name in _BOOLEAN_FUNCTIONS
 
     def function(
