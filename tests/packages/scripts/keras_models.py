@@ -253,5 +253,5 @@ def test_generator():
                 yield x[i : i + 16], y[i : i + 16]
 
     net = mlp("adam")
-    history = net.fit_generator(batches(), steps_per_epoch=4, epochs=4, verbose=0)
+    history = net.fit_generator(batches(), steps_per_epoch=4, epochs=12, verbose=0)
     assert history.history["loss"][-1] < history.history["loss"][0]
