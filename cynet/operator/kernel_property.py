@@ -98,7 +98,7 @@ class KernelProperty(OperatorProperty):  # base of operators declared by kernels
         return ArgumentError(f"{self._operator_label()}: element {item} of an input is not valid")
 
     def warn_out_of_range(self, item: int, values: Sequence[float]) -> None:
-        """Warn the user of a value that a kernel reported at `item`, or raise (``Args.note``)."""
+        """Warn of a value that a kernel noted at `item` (``Args.note_value``), or raise."""
 
     def kernels_of(self, direction: str) -> tuple[Kernel, ...]:
         """The kernels of 'forward' or 'backward', a tuple."""
