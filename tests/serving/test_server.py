@@ -255,7 +255,7 @@ def test_health_says_that_the_end_has_come():
 def test_a_closed_server_writes_to_no_file_of_others(caplog):
     """A thread whose answer comes after the end, and a late `stop`, must not write to the number
     of the pipe that woke the loop: another file can have it."""
-    with server_of(1.0) as server:
+    with server_of(2.0) as server:
         listening = list(server._listening)  # what a `stop` in another thread still walks
         thread = threading.Thread(target=server.run, args=(0.1,))
         thread.start()
