@@ -60,7 +60,7 @@ class Server:
     def __init__(
         self, app: Application, host: str, port: int, threads: int, connections: int, idle: int
     ) -> None:
-        self._app, self._is_stopping, self._is_closed = app, False, False
+        self._app, self._is_stopping = app, False
         self._lock = threading.RLock()  # re-entrant: a signal handler calls `stop`
         waitress = optional("waitress.server", "python -m cynet.tools.serve")
         self._asyncore, self._listening = waitress.wasyncore, []
@@ -140,12 +140,12 @@ class Server:
         """Wake the loop while it is open. `stop` and threads whose answer comes late call this; a
         closed pipe's number can belong to another file by then."""
         with self._lock:
-            if not self._is_closed:
+            if self._listening:
                 pull_trigger()
 
     def _close_sockets(self):
         with self._lock:
-            self._is_closed, self._listening = True, []
+            self._listening = []  # nothing is left to wake
             self._asyncore.close_all(self._map, ignore_all=True)
 
     def _list_channels(self):  # open connections
